@@ -1,4 +1,5 @@
-//! A plan with what it rests on: what any intervention is worth and sets off, and the best among those that are allowed.
+//! Action-value queries: the value and the effects of any intervention under a plan, and the best allowed
+//! intervention.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Who decides in a loop that plays one episode after the other: ours, a baseline, or anybody else's.
+//! The agent trait: anything that decides in a loop of sequential episodes, such as a learner or a baseline policy.
 
 use super::observation::Observation;
 use crate::world::Action;

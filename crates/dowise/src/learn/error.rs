@@ -1,4 +1,4 @@
-//! Why a learner cannot be made, and the checks of its options.
+//! Errors of learners' options and construction, with the checks of option values.
 
 use super::options::{Estimate, Forget, Options, Schedule, States, Width};
 use crate::kernel::KernelError;
@@ -6,29 +6,28 @@ use crate::learn::linear::LinearError;
 use crate::plan::PlanError;
 use crate::world::Unsupported;
 
-/// Counters that a learner may have; above that it refuses (4 GiB).
+/// Most counters of a learner (4 GiB).
 pub(crate) const MOST_CELLS: usize = 1 << 30;
 
-/// Interventions that a learner without key variables may list.
+/// Most interventions that a learner without key variables enumerates.
 pub(crate) const MOST_ACTIONS: u64 = 1 << 24;
 
-/// Prior weights that a posterior may have: with less, samples are corners and never leave them; with more, nothing that is
-/// seen counts.
+/// Range of prior weights: with less, samples are corners of the simplex; with more, data have no influence.
 pub(crate) const PRIORS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
-/// Episodes that a window may have.
+/// Range of window lengths in episodes.
 pub(crate) const WINDOWS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000_000;
 
-/// Why a learner cannot be made.
+/// Errors of the construction of a learner.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LearnError {
-    /// P(c | s, do(a)) cannot be computed from what is known.
+    /// P(c | s, do(a)) cannot be computed from the known mechanisms.
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// A policy that does not fit the world.
     #[error(transparent)]
     Policy(#[from] PlanError),
-    /// Something that the world says is beyond what was asked for.
+    /// A property of the world that the request does not support.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// An option outside its range.
@@ -36,9 +35,9 @@ pub enum LearnError {
     Option {
         /// The option.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What is allowed.
+        /// The allowed values.
         expected: &'static str,
     },
     /// A width that does not exist for factored states.
@@ -49,7 +48,7 @@ pub enum LearnError {
         /// Its name.
         width: &'static str,
     },
-    /// Posterior samples under a rule that only ever lowers values.
+    /// Posterior samples with values that must never rise.
     #[error(
         "values that never rise rest on optimism, and samples are not optimistic; use a width or sets, or another schedule without `monotone`"
     )]
@@ -60,12 +59,12 @@ pub enum LearnError {
         .cells.map_or("more than 2^64".to_owned(), |n| n.to_string())
     )]
     TooManyCells {
-        /// What is counted.
+        /// The counted table.
         what: String,
-        /// How many; `None` if that number overflows.
+        /// Their number; `None` if it overflows.
         cells: Option<u128>,
     },
-    /// More memory than may be taken.
+    /// More memory than allowed.
     #[error(
         "this learner needs up to {bytes} bytes, and {limit} may be taken; use a learner that knows more structure (factors, key variables), a smaller world, or a machine with more memory"
     )]
@@ -75,7 +74,7 @@ pub enum LearnError {
         /// Bytes allowed.
         limit: u64,
     },
-    /// More memory than may be taken, since all joint values of the key variables are listed.
+    /// More memory than allowed, since all joint key values are enumerated.
     #[error(
         "this learner lists all {causes} joint values of what acts (key variables, and levers that act directly) and needs up to {bytes} bytes for them, \
          and {limit} may be taken: {why}"
@@ -87,71 +86,71 @@ pub enum LearnError {
         bytes: u128,
         /// Bytes allowed.
         limit: u64,
-        /// Why they are listed, and what to do.
+        /// Why they are enumerated, with advice.
         why: String,
     },
-    /// A certificate of a learner whose view of the state is wrong however much it sees.
+    /// A certificate of a learner with a biased view of the state.
     #[error(
         "nothing can be promised by this view of the state: {why}; use a learner that sees the state whole, such as c-ucbvi"
     )]
     WrongView {
-        /// What it takes to be independent and is not.
+        /// The wrong independence assumption.
         why: String,
     },
-    /// A rule that needs all joint causes, asked of a learner that plans by components.
+    /// An estimator that needs all joint key values, in decomposed planning.
     #[error(
         "this world has too many joint values of its key variables to list, so it is planned by components; widths, greedy readings and plans by the pessimistic members of confidence sets are not there; ask for posterior samples, means, the plan by optimistic members, or what a given policy is worth by best or pessimistic members"
     )]
     Decomposed,
-    /// A part of the world is too large for confidence sets.
+    /// A component is too large for confidence sets.
     #[error(
         "this world is planned by components, and one of its parts leaves too much open for confidence sets, on which certificates rest; split it (fewer key variables behind one next value or reward term), or give its levers fewer values"
     )]
     ComponentTooUncertain,
-    /// Too many interventions to list.
+    /// Too many interventions to enumerate.
     #[error(
         "there are {count} interventions and this learner counts each of them (limit {MOST_ACTIONS}); use one that knows the key variables"
     )]
     TooManyActions {
-        /// How many.
+        /// Their number.
         count: u64,
     },
-    /// A guard cannot watch this learner.
+    /// Graph repair does not support this learner.
     #[error(
         "a guard tests what key variables stand for: it needs a learner with key variables and counts shared by all stages"
     )]
     NothingToGuard,
-    /// A learner that regresses on features cannot be made.
+    /// A linear learner cannot be constructed.
     #[error(transparent)]
     Linear(#[from] LinearError),
-    /// Options for a learner that regresses on features.
+    /// Options of a linear learner.
     #[error("a learner that counts cannot regress on features; make it by name, or as a LinearLearner")]
     NotLinear,
-    /// Evidence that was counted in another way.
+    /// Evidence with another view.
     #[error(
         "the evidence was counted for other states, causes or stages than the options say; make it with the same options"
     )]
     OtherEvidence,
-    /// A guard around a learner that begins with evidence.
+    /// Graph repair of a learner that starts with evidence.
     #[error(
         "a guard counts every step again where it changes the graph, so it cannot begin with evidence that others have counted; let the learner take the steps in one by one"
     )]
     GuardNeedsSteps,
-    /// Something that rests on a world that stays as it is, asked of a learner that forgets.
+    /// A guarantee for stationary worlds, requested of a learner that forgets.
     #[error("{what} of a learner that forgets: {why}")]
     Forgets {
-        /// What was asked for.
+        /// The request.
         what: &'static str,
-        /// Why that cannot be, and what to do.
+        /// The reason, with advice.
         why: &'static str,
     },
-    /// A baseline that cannot be kept to.
+    /// An invalid baseline.
     #[error("this baseline cannot be kept to: {why}")]
     Baseline {
-        /// Why, and what to do.
+        /// The reason, with advice.
         why: String,
     },
-    /// Something that only a learner that counts can do.
+    /// A request that only tabular learners support.
     #[error("a learner that regresses on features keeps no tables that could be read by another rule or certified")]
     NoTables,
     /// The mean effect of interventions at random is not known.

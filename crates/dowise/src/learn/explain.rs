@@ -1,4 +1,5 @@
-//! Why a learner would do what it does: its preferred interventions in a state, what it hopes for, and what that rests on.
+//! Explanations of decisions: preferred interventions in a state, their optimistic values, and the evidence behind
+//! them.
 
 use super::belief::{Estimator, PartsSelector};
 use super::learner::Kind;

@@ -1,4 +1,4 @@
-//! What a learner is given: the structure of a world and the numbers that are given, never what it has to find out.
+//! Prior knowledge of a learner: the structure of a world and its known parameters, without the unknown ones.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::world::{
     nearest,
 };
 
-/// A world as a learner may see it: variables, graph, horizon, interventions, and those numbers that are given.
+/// Prior knowledge of a learner about a world: variables, graph, horizon, interventions, and known parameters.
 ///
 /// A learner is built from this, so it cannot look at the truth it is evaluated by: transitions that it has to learn, where
 /// episodes start, and the text of the world file are removed when it is made. Cloning shares one copy.
@@ -26,7 +26,7 @@ use crate::world::{
 pub struct Knowledge(Arc<World>);
 
 impl Knowledge {
-    /// All that the paper's learners know: the graph, P(z | s, a) and the rewards as far as the world gives them.
+    /// The knowledge of the paper's learners: the graph, P(z | s, a) and the rewards as far as the world gives them.
     pub fn of(world: &World) -> Knowledge {
         let mut knowledge = world.clone();
         forget_transitions(&mut knowledge);
@@ -39,7 +39,7 @@ impl Knowledge {
         Knowledge(Arc::new(knowledge))
     }
 
-    /// Tells P(next value | scope) of these state factors as well: what is certain need not be learned.
+    /// Adds the known P(next value | scope) of these state factors, which need not be learned.
     pub fn with_transitions_of(mut self, world: &World, factors: &[&str]) -> LearnResult<Knowledge> {
         let knowledge = Arc::make_mut(&mut self.0);
         for &name in factors {
@@ -57,26 +57,26 @@ impl Knowledge {
         Ok(self)
     }
 
-    /// Forgets every mechanism of levers, hidden and key variables: P(z | s, a) has to be learned.
+    /// Makes every mechanism of levers, hidden and key variables unknown: P(z | s, a) has to be learned.
     pub fn without_mechanisms(mut self) -> Knowledge {
         Arc::make_mut(&mut self.0).mechanisms.iter_mut().for_each(Mechanism::forget);
         self
     }
 
-    /// Forgets in which form mechanisms are to be learned: each row is learned by itself.
+    /// Removes the parametric forms of mechanisms: each row is learned separately.
     pub fn without_forms(mut self) -> Knowledge {
         let mechanisms = &mut Arc::make_mut(&mut self.0).mechanisms;
         mechanisms.iter_mut().for_each(|m| (m.assumed.form, m.assumed.sd) = (LearnedForm::Table, None));
         self
     }
 
-    /// Forgets the rewards: they have to be learned.
+    /// Makes the rewards unknown.
     pub fn without_rewards(mut self) -> Knowledge {
         Arc::make_mut(&mut self.0).rewards.iter_mut().for_each(|r| r.table = None);
         self
     }
 
-    /// Forgets transitions that were given.
+    /// Makes known transitions unknown.
     pub(crate) fn without_transitions(mut self) -> Knowledge {
         forget_transitions(Arc::make_mut(&mut self.0));
         self
@@ -95,7 +95,7 @@ impl Knowledge {
         plain.name.clear();
         // How a mechanism could be learned does not matter to those who know it.
         plain.mechanisms.iter_mut().filter(|m| m.table.is_some()).for_each(|m| m.assumed = Assumed::default());
-        // Nor does who would have had to learn a reward.
+        // Nor does it matter which rewards were to be learned.
         plain.rewards.iter_mut().for_each(|r| r.learned = false);
         format!("{:016x}", fnv(plain.to_toml().as_bytes()))
     }
@@ -204,8 +204,8 @@ impl Knowledge {
         self.0.features()
     }
 
-    /// Whether a learner that is given this can play in a world: states, interventions, key variables, reward terms, horizon, discount and
-    /// where episodes end are the same. Arrows and numbers may differ.
+    /// Whether a learner with this knowledge can run in a world: states, interventions, key variables, reward terms,
+    /// horizon, discount and terminal states are the same. Edges and parameters may differ.
     pub fn can_play(&self, world: &World) -> bool {
         self.variables() == world.variables()
             && self.interventions() == world.interventions()
@@ -215,13 +215,13 @@ impl Knowledge {
             && self.0.ends().map(|ends| &ends.states) == world.ends().map(|ends| &ends.states)
     }
 
-    /// The world with everything removed that is not known: what kernels and layouts are built from.
+    /// The world without its unknown parameters: the basis of kernels and layouts.
     pub(crate) fn world(&self) -> &World {
         &self.0
     }
 }
 
-/// Forgets how state factors move, except for the clock: everybody knows what stage comes next.
+/// Makes the transitions of state factors unknown, except for the time index.
 fn forget_transitions(world: &mut World) {
     world.tied |= world.low_rank.take().is_some();
     let clock = world.clock;

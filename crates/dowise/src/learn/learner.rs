@@ -1,4 +1,4 @@
-//! The learner: something that counts or regresses, what is wrapped around it, and the episodes that it plays.
+//! The learner: a tabular or linear core, its wrappers, and its running episodes (sessions).
 
 mod estimates;
 mod in_turn;
@@ -19,7 +19,7 @@ use crate::learn::linear::{LinearLearner, LinearOptions};
 use crate::plan::Plan;
 use crate::world::Action;
 
-/// A learner: it plans from what was seen, decides, and takes observations in.
+/// A learner: it plans from its evidence, decides, and updates with observations.
 ///
 /// Many episodes may be under way at once, each with a [`Session`]; a loop that plays one after the other can use the learner as
 /// an [`Agent`](super::Agent).
@@ -51,19 +51,19 @@ pub struct Learner {
     /// Episodes begun, and ended.
     pub(super) begun: u64,
     pub(super) ended: u64,
-    /// Whether steps were taken in that belong to no episode of its own.
+    /// Whether it has counted steps of no episode of its own.
     pub(super) logged: bool,
-    /// The policy made last: its memory is used again once no session follows it.
+    /// The latest policy: its memory is reused once no session follows it.
     latest: Arc<Policy>,
     /// Memory of the last session that ended.
     spare: Vec<SessionStep>,
-    /// The episode of a loop that plays one after the other.
+    /// The running episode of a sequential loop.
     current: Option<Session>,
-    /// The whole policy of that episode, where it was asked for though decisions are made one by one.
+    /// The whole policy of that episode, if it was requested although decisions are computed on demand.
     whole: Option<Arc<Policy>>,
 }
 
-/// What is inside.
+/// The kind of the inner learner.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Tabular(Box<Tabular>),
@@ -87,12 +87,12 @@ impl Kind {
 }
 
 impl Learner {
-    /// A learner that counts and has seen nothing.
+    /// A tabular learner without data.
     pub fn new(knowledge: &Knowledge, options: Options) -> LearnResult<Learner> {
         Learner::around(Tabular::new(knowledge, options)?)
     }
 
-    /// A learner that counts and begins with what others have seen; the evidence must be counted in the way of the options.
+    /// A tabular learner that starts with given evidence, which must have the view of the options.
     pub fn with_evidence(evidence: Evidence, options: Options) -> LearnResult<Learner> {
         super::error::check(&options)?;
         let view = &evidence.view;
@@ -101,7 +101,7 @@ impl Learner {
             return Err(LearnError::OtherEvidence);
         }
         if options.guard {
-            // A guard counts every step again where it changes the graph, and evidence has no steps.
+            // Graph repair counts every step again after a revision, and evidence stores no steps.
             return Err(LearnError::GuardNeedsSteps);
         }
         if matches!(options.forget, Forget::Window { .. } | Forget::Discount { .. }) {
@@ -115,12 +115,12 @@ impl Learner {
         Ok(learner)
     }
 
-    /// A learner that regresses on features and has seen nothing.
+    /// A linear learner without data.
     pub fn linear(knowledge: &Knowledge, options: LinearOptions) -> LearnResult<Learner> {
         Ok(Learner::of(Kind::Linear(Box::new(LinearLearner::new(knowledge, options)?)), Vec::new()))
     }
 
-    /// What the options wrap around a learner that counts.
+    /// Adds the wrappers of the options to a tabular learner.
     fn around(tabular: Tabular) -> LearnResult<Learner> {
         let Options { estimate, seed, guard, .. } = tabular.options;
         let probability = match estimate {
@@ -156,12 +156,12 @@ impl Learner {
         }
     }
 
-    /// What it was given.
+    /// Its knowledge.
     pub fn knowledge(&self) -> &Knowledge {
         self.kind.plans().knowledge()
     }
 
-    /// Its options, if it counts.
+    /// Its options, if it is tabular.
     pub fn options(&self) -> Option<&Options> {
         match &self.kind {
             Kind::Tabular(tabular) => Some(&tabular.options),
@@ -169,7 +169,7 @@ impl Learner {
         }
     }
 
-    /// The learner inside, if it regresses on features.
+    /// The inner learner, if it is linear.
     pub fn as_linear(&self) -> Option<&LinearLearner> {
         match &self.kind {
             Kind::Tabular(_) => None,
@@ -177,7 +177,7 @@ impl Learner {
         }
     }
 
-    /// What it has seen, if it counts.
+    /// Its evidence, if it is tabular.
     pub fn evidence(&self) -> Option<&Evidence> {
         match &self.kind {
             Kind::Tabular(tabular) => Some(&tabular.evidence),
@@ -190,7 +190,7 @@ impl Learner {
         self.ended
     }
 
-    /// Episodes that its widths count on.
+    /// Number of episodes in the widths' logarithms.
     pub fn planned_episodes(&self) -> u64 {
         match &self.kind {
             Kind::Tabular(tabular) => tabular.options.episodes,
@@ -198,7 +198,7 @@ impl Learner {
         }
     }
 
-    /// Number of distributions and rewards, or of weights, that it has to learn: rows of tables, and of what has a form as well.
+    /// Number of distributions and rewards, or of weights, to learn: rows of tables, parametric ones included.
     pub fn cells(&self) -> usize {
         match &self.kind {
             Kind::Tabular(tabular) => tabular.view().to_learn()[0],
@@ -206,7 +206,8 @@ impl Learner {
         }
     }
 
-    /// Numbers that it has to learn: the probabilities of each row less one, the parameters of what has a form, rewards, weights.
+    /// Number of parameters to learn: the probabilities of each row less one, the parameters of forms, rewards,
+    /// weights.
     pub fn numbers(&self) -> usize {
         match &self.kind {
             Kind::Tabular(tabular) => tabular.view().to_learn()[1],
@@ -214,7 +215,7 @@ impl Learner {
         }
     }
 
-    /// Whether it learns from rewards: some are not known to it, or it looks at them all the same.
+    /// Whether it needs observed rewards: some are unknown, or a wrapper uses them.
     pub fn learns_rewards(&self) -> bool {
         match &self.kind {
             Kind::Tabular(tabular) => {
@@ -224,21 +225,22 @@ impl Learner {
         }
     }
 
-    /// Episodes begun, those that have not ended included.
+    /// Episodes begun, unfinished ones included.
     pub fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// The last plan: what it does, and values as the learner believes them.
+    /// The last plan: its policy and estimated values.
     pub fn plan(&self) -> &Plan {
         self.kind.plans().plan()
     }
 
-    /// Begins an episode: plans if a plan is due, and fixes what the episode follows.
+    /// Begins an episode: plans if a plan is due, and fixes the policy of the episode.
     ///
-    /// Each episode has a sample and ties of its own, by its number. Of episodes that begin before any of them is observed, an optimistic
-    /// learner (`ucbvi` and its kin) has the first follow its plan and the others plans for samples of the posterior: the same plan for all would teach ten
-    /// times the same (`docs/theory/guarantees.md`, many episodes side by side).
+    /// Each episode has its own sample and tie-breaking, by its number. If several episodes begin before any
+    /// observation, an optimistic learner (`ucbvi` and similar) uses its plan for the first and posterior samples for
+    /// the others, since ten equal plans would teach the same ten times (`docs/theory/guarantees.md`, many episodes
+    /// side by side).
     pub fn begin(&mut self) -> Session {
         let episode = self.begun;
         self.begun += 1;
@@ -248,14 +250,14 @@ impl Learner {
         Session::new(episode + 1, self.knowledge().horizon(), policy, steps)
     }
 
-    /// What an episode follows; `None` if decisions are made state by state when they are asked for.
+    /// The policy of an episode; `None` if decisions are computed on demand.
     fn policy_of(&mut self, episode: u64) -> Option<Arc<Policy>> {
         let Learner { kind, around, latest, .. } = self;
         let knowledge = kind.plans().knowledge().clone();
         let n = knowledge.n_states();
         for wrapper in around.iter().rev() {
             let Some((plan, evidence)) = wrapper.takes_over() else { continue };
-            // Numbers go on where those of the learner inside stopped.
+            // Plan numbers continue those of the inner learner.
             let plan = if plan == 0 { 0 } else { kind.plans().planned().0 + plan };
             return Some(Policy::made(latest, plan, evidence, n, |out| wrapper.fill_policy(&knowledge, episode, out)));
         }
@@ -286,7 +288,7 @@ impl Learner {
         }))
     }
 
-    /// What a session does in a state.
+    /// The decision of a session in a state.
     pub(super) fn decide(&mut self, session: &Session, stage: usize, state: usize) -> Action {
         if let Some(policy) = session.policy() {
             return policy.action(stage, state);
@@ -298,25 +300,25 @@ impl Learner {
         around.iter().fold(decided, |action, a| a.instead(knowledge, episode, stage, state).unwrap_or(action))
     }
 
-    /// Takes in one step that others have played, such as one of a log.
+    /// Adds one step of another source, such as a log.
     pub fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         self.learn_times(observation, 1)
     }
 
-    /// Takes in one step that others have played as often as this, such as a row of a log with its weight. The cost does not grow
-    /// with their number.
+    /// Adds one step of another source with a multiplicity, such as a row of a log with its weight. The cost does not
+    /// depend on the multiplicity.
     pub fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
         self.logged = true;
         self.take_in_times(observation, times)
     }
 
-    /// Takes back one step that was taken in before, such as one that turned out to be wrong; see [`Evidence::remove`]. A learner that
-    /// forgets takes back the latest step like it, as far as it remembers one.
+    /// Removes one step that was added before, such as a wrong one; see [`Evidence::remove`]. A learner that forgets
+    /// removes the latest equal step, if one is in memory.
     pub fn take_back(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         self.take_back_step(observation)?;
         for around in &mut self.around {
             match around {
-                // It may have been of an episode that has ended.
+                // It may belong to an ended episode.
                 Wrapper::Baseline(baseline) => baseline.doubt(),
                 Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
             }
@@ -324,12 +326,12 @@ impl Learner {
         Ok(())
     }
 
-    /// Takes back a step of an episode that has not ended.
+    /// Removes a step of an unfinished episode.
     pub(super) fn take_back_step(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         let Learner { kind, around, .. } = self;
         for around in &mut *around {
             if let Wrapper::Forget(forget) = around {
-                // What else may be around it does not look at what was seen.
+                // The other wrappers do not use observations.
                 return forget.take_back(kind, observation);
             }
         }
@@ -342,7 +344,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Between what a step paid, for a baseline; nothing where there is none.
+    /// Bounds on the reward of a step, for a baseline; nothing without one.
     pub(super) fn brought(&self, observation: &Observation<'_>) -> [f64; 2] {
         match self.around.last() {
             Some(Wrapper::Baseline(_)) => brought(self.knowledge(), observation),
@@ -373,7 +375,7 @@ impl Learner {
         self.spare = session.into_steps();
     }
 
-    /// Goes over to dense tables, to compare with.
+    /// Switches to dense tables, for comparison.
     #[cfg(test)]
     pub(super) fn use_tables(&mut self) {
         match &mut self.kind {
@@ -383,7 +385,7 @@ impl Learner {
     }
 }
 
-/// Puts what the wrappers do instead in place of a plan's decisions.
+/// Replaces decisions of a plan by those of the wrappers.
 fn change_decisions(around: &[Wrapper], knowledge: &Knowledge, episode: u64, actions: &mut [Action]) {
     let n = knowledge.n_states();
     for (i, action) in actions.iter_mut().enumerate() {

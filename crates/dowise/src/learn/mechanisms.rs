@@ -1,4 +1,4 @@
-//! Mechanisms within a step, counted and believed by themselves: for learners that regress on what follows a step.
+//! Mechanisms within a step, counted and estimated separately, for learners that regress on next values.
 
 use std::sync::Arc;
 

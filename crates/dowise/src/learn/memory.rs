@@ -1,4 +1,4 @@
-//! What a learner takes in memory, known before anything is allocated.
+//! Memory estimates: the bytes a learner needs, computed before any allocation.
 
 use std::num::Saturating;
 

@@ -90,6 +90,6 @@ pub use spec::{LearnerSpec, SpecError};
 pub use to_learn::ToLearn;
 pub use wrappers::{Amendment, BaselineReport, ChangeNoticed, SafetyBudget, share_of_episode, share_of_step};
 
-/// Which draws learners, and evaluators that play, make of a seed: raised whenever an episode of some learner comes out otherwise than before, or is
-/// evaluated by others, so that results of different kinds are not mixed.
+/// Version of the random draws of learners and Monte Carlo evaluators for a given seed. Raise it whenever an episode
+/// of some learner changes, or its evaluation does, so that results of different versions are not mixed.
 pub const DRAWS: u32 = 11;

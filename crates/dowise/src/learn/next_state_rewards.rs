@@ -1,8 +1,9 @@
-//! What reward next-state terms pay, row by row of the present and of what followed.
+//! Next-state rewards: reward observations by rows of the present and of the next values.
 //!
-//! Learners count the mean of such a term over what its next values depend on, since that is what they plan with. A log may lack payments depending on
-//! what followed, and a world file states such a term by the next values themselves; so whoever reads a log counts it by these, and
-//! E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) where its mean is needed.
+//! Learners plan with the mean of such a term given the parents of its next values, so they count that mean. In a log,
+//! rewards may be missing depending on the next values, and a world file states such a term by these values. So
+//! readers of logs count by next values, and compute E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) where the mean is
+//! needed.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::view::{TermRows, View, paid_share};
 use crate::Space;
 use crate::world::{RewardTerm, VarId, World};
 
-/// Payments of every next-state term whose mean a view counts.
+/// Reward observations of every next-state term whose mean a view counts.
 #[derive(Clone, Debug)]
 pub(crate) struct NextStateRewards {
     view: Arc<View>,
@@ -24,24 +25,24 @@ pub(crate) struct NextStateRewards {
 pub(crate) struct NextStateTerm {
     /// Position among the world's terms.
     pub(crate) position: usize,
-    /// Position among the terms that the view counts.
+    /// Position among the view's terms.
     pub(crate) term: usize,
     pub(crate) scope: Vec<VarId>,
-    /// State factors whose next values count.
+    /// State factors whose next values matter.
     axes: Vec<usize>,
     /// Scope first, then next values.
     pub(crate) rows: Space,
-    /// Which row of the scope a state and a cause are in.
+    /// The row of the scope for a state and a configuration.
     pub(crate) present: TermRows,
     pub(crate) n_next: usize,
     pub(crate) range: [f64; 2],
-    /// What it pays, where that is known.
+    /// The rewards, if known.
     pub(crate) known: Option<Arc<[f64]>>,
     pub(crate) paid: Payments,
 }
 
 impl NextStateRewards {
-    /// Nothing paid yet.
+    /// Without observations.
     pub(crate) fn new(view: &Arc<View>) -> NextStateRewards {
         let world = view.knowledge.world();
         let counted = view.payments.terms.iter().enumerate().filter_map(|(term, rows)| match rows.of[..] {
@@ -52,7 +53,7 @@ impl NextStateRewards {
         NextStateRewards { view: view.clone(), terms }
     }
 
-    /// Counts a step, this many times, where it says the payment and all that it depends on.
+    /// Adds a step with a multiplicity, if it has the reward and all values that it depends on.
     pub(crate) fn add(&mut self, seen: &Observation<'_>, times: u32) {
         let world = self.view.knowledge.world();
         for term in &mut self.terms {
@@ -63,17 +64,17 @@ impl NextStateRewards {
         }
     }
 
-    /// Adds what others have counted of the same terms.
+    /// Adds the counts of others for the same terms.
     pub(crate) fn merge(&mut self, other: &NextStateRewards) {
         self.terms.iter_mut().zip(&other.terms).for_each(|(a, b)| a.paid.merge(&b.paid));
     }
 
-    /// The payments of a term, if it is one of these and has to be learned.
+    /// The reward observations of a term, if it is one of these and unknown.
     pub(crate) fn of(&self, position: usize) -> Option<&Payments> {
         self.terms.iter().find(|term| term.position == position && term.known.is_none()).map(|term| &term.paid)
     }
 
-    /// Which of these a term of the view is.
+    /// The next-state term of a term of the view.
     pub(crate) fn of_term(&self, term: usize) -> Option<&NextStateTerm> {
         self.terms.iter().find(|of| of.term == term)
     }
@@ -122,7 +123,7 @@ impl NextStateTerm {
         }
     }
 
-    /// The row of a step that says all that it depends on.
+    /// The row of a step without missing values.
     pub(crate) fn row(&self, world: &World, seen: &Observation<'_>) -> Option<usize> {
         let next = seen.whole_next_state()?;
         let mut now = self.scope.iter().zip(self.rows.sizes());
@@ -130,7 +131,7 @@ impl NextStateTerm {
         Some(now * self.n_next + self.next_row(world.state_space(), next))
     }
 
-    /// Which of its next values a state has.
+    /// The row of a state's next values.
     pub(crate) fn next_row(&self, states: &Space, next: usize) -> usize {
         self.axes.iter().fold(0, |row, &axis| row * states.sizes()[axis] + states.digit(next, axis))
     }

@@ -1,4 +1,4 @@
-//! One step as a learner sees it: checked against the world when it is made, by names or numbers; parts may be missing.
+//! Observation of one step, by names or numbers: validated against the world at construction; values may be missing.
 
 use std::borrow::Cow;
 
@@ -30,19 +30,19 @@ use crate::world::{Action, Given, NamingError, VarId};
 pub struct Observation<'a> {
     pub(crate) stage: usize,
     pub(crate) state: usize,
-    /// `None` until it was said.
+    /// `None` until it is given.
     pub(crate) action: Option<Action>,
-    /// Values of all variables by [`VarId`]; [`MISSING`] where nothing was observed.
+    /// Values of all variables by [`VarId`]; [`MISSING`] for missing ones.
     pub(crate) values: Cow<'a, [u32]>,
-    /// What each reward term paid; NaN where that is not known.
+    /// The reward of each term; NaN if missing.
     pub(crate) rewards: Cow<'a, [f64]>,
     pub(crate) next_state: Option<usize>,
-    /// State factors, as bits by position, whose next value was not observed although the next state is known to have ended the
-    /// episode: whoever has left has no next mood. `next_state` is then one of the ended states that it can be.
+    /// State factors, as bits by position, whose next value is missing although the next state is terminal: a patient
+    /// who has left has no next mood. `next_state` is then one of the possible terminal states.
     pub(crate) unseen_next: u64,
 }
 
-/// Why something cannot have been observed in this world.
+/// Errors of observations that are impossible in this world.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ObservationError {
     /// A stage beyond the horizon.
@@ -56,7 +56,7 @@ pub enum ObservationError {
     /// A name or a number that the world does not have.
     #[error(transparent)]
     Naming(#[from] NamingError),
-    /// Something that depends on what was done, before that was said.
+    /// A value that depends on the intervention, before the intervention is given.
     #[error("{what} depends on what was done, and this observation does not say it yet; call `did` first")]
     NothingDone {
         /// What was given too early.
@@ -110,11 +110,11 @@ pub enum ObservationError {
     },
 }
 
-/// How far a payment may be outside its range by rounding, as a share of the range and of its ends.
+/// Rounding tolerance of a reward's range, as a share of the range and of its ends.
 const ROUNDING: f64 = 1e-9;
 
 impl<'a> Observation<'a> {
-    /// A step in a state at a stage (from 0), nothing done yet.
+    /// A step in a state at a stage (from 0), without an intervention yet.
     pub fn at(
         knowledge: &Knowledge,
         stage: usize,
@@ -140,13 +140,13 @@ impl<'a> Observation<'a> {
         })
     }
 
-    /// What was done.
+    /// Sets the intervention.
     pub fn did(self, knowledge: &Knowledge, action: impl Into<Given>) -> Result<Self, ObservationError> {
         let action = knowledge.world().read_action(&action.into())?;
         self.did_action(knowledge, action)
     }
 
-    /// What was done, as the library numbers interventions.
+    /// Sets the intervention by its library number.
     pub fn did_action(mut self, knowledge: &Knowledge, action: Action) -> Result<Self, ObservationError> {
         let world = knowledge.world();
         world.check_allowed(self.state, action)?;
@@ -170,7 +170,7 @@ impl<'a> Observation<'a> {
         Ok(self)
     }
 
-    /// Values that levers left alone turned out to have.
+    /// Observed values of levers that were not set.
     pub fn found(mut self, knowledge: &Knowledge, levers: impl Into<Given>) -> Result<Self, ObservationError> {
         let world = knowledge.world();
         let Some(action) = self.action else {
@@ -198,7 +198,7 @@ impl<'a> Observation<'a> {
         }
     }
 
-    /// What each reward term paid, costs not taken off; NaN where that is not known.
+    /// The reward of each term, before costs; NaN if missing.
     pub fn paid(mut self, knowledge: &Knowledge, rewards: &[f64]) -> Result<Self, ObservationError> {
         if rewards.len() != knowledge.rewards().len() {
             return Err(ObservationError::Rewards { found: rewards.len(), terms: terms(knowledge) });
@@ -209,7 +209,7 @@ impl<'a> Observation<'a> {
         Ok(self)
     }
 
-    /// What the reward term of this name paid.
+    /// The reward of the term with this name.
     pub fn paid_by(mut self, knowledge: &Knowledge, name: &str, paid: f64) -> Result<Self, ObservationError> {
         let Some(i) = knowledge.rewards().iter().position(|r| r.name == name) else {
             return Err(ObservationError::Term { name: name.to_owned(), terms: terms(knowledge) });
@@ -218,7 +218,7 @@ impl<'a> Observation<'a> {
         Ok(self)
     }
 
-    /// What was received for the whole step, the cost of the intervention taken off: for worlds with one reward term.
+    /// The net reward of the whole step, after the cost of the intervention: for worlds with one reward term.
     pub fn received(mut self, knowledge: &Knowledge, reward: f64) -> Result<Self, ObservationError> {
         if knowledge.rewards().len() != 1 {
             return Err(ObservationError::OneReward { terms: terms(knowledge) });
@@ -240,7 +240,7 @@ impl<'a> Observation<'a> {
         Ok(())
     }
 
-    /// The state that followed.
+    /// Sets the next state.
     pub fn then(mut self, knowledge: &Knowledge, next_state: impl Into<Given>) -> Result<Self, ObservationError> {
         self.next_state = Some(knowledge.world().read_state(&next_state.into())?);
         self.unseen_next = 0;
@@ -257,7 +257,7 @@ impl<'a> Observation<'a> {
         self.state
     }
 
-    /// What was done, if it was said.
+    /// The intervention, if given.
     pub fn action(&self) -> Option<Action> {
         self.action
     }
@@ -267,18 +267,18 @@ impl<'a> Observation<'a> {
         Some(self.values[id.ix()]).filter(|&v| v != MISSING)
     }
 
-    /// Values of all variables by [`VarId`]; `u32::MAX` where nothing was observed.
+    /// Values of all variables by [`VarId`]; `u32::MAX` for missing ones.
     pub fn values(&self) -> &[u32] {
         &self.values
     }
 
-    /// What each reward term paid; NaN where that is not known.
+    /// The reward of each term; NaN if missing.
     pub fn rewards(&self) -> &[f64] {
         &self.rewards
     }
 
-    /// State after, if it is known. If the episode has ended and some factors were not observed, it is one of the ended states that the
-    /// others allow: the value of all of them is the same.
+    /// The next state, if known. If it is terminal and some factors are missing, it is one of the possible terminal
+    /// states: all have the same value.
     pub fn next_state(&self) -> Option<usize> {
         self.next_state
     }

@@ -1,11 +1,11 @@
-//! Every choice that makes one learner different from another, by name.
+//! Options of tabular learners: every choice by name.
 
 use serde::{Deserialize, Serialize};
 
 use super::vocabulary::vocabulary;
 
 vocabulary! {
-    /// How the learner sees the state.
+    /// The learner's view of the state.
     pub enum States {
         /// As one factor with S values.
         Flat = "flat",
@@ -15,7 +15,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// What the learner takes for the causes of what happens.
+    /// The configurations that the learner counts by.
     pub enum Causes {
         /// The interventions themselves.
         Actions = "actions",
@@ -26,34 +26,35 @@ vocabulary! {
     }
 }
 
-/// How counts become values.
+/// The estimator of values from counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimate {
     /// Empirical mean plus a width.
     Width(Width),
-    /// The optimistic member of a confidence set for every row; no scale to tune.
+    /// The optimistic estimate over a confidence set of every row; no scale to tune.
     Sets(Sets),
     /// One sample from the Dirichlet posterior of every row.
     Posterior {
         /// Weight of the prior in visits, shared equally by the values of a row.
         prior: f64,
     },
-    /// Empirical mean; unseen rows get the cap.
+    /// Empirical mean; unvisited rows get the cap.
     Greedy,
-    /// As greedy, but with this probability an intervention drawn from all.
+    /// As greedy, but with this probability a uniformly random intervention.
     EpsilonGreedy {
         /// Probability of exploring at a step.
         epsilon: f64,
     },
-    /// Interventions drawn from all, always.
+    /// Always uniformly random interventions.
     Uniform,
     /// Ridge regression on features instead of counts; such a learner is a [`LinearLearner`](crate::learn::linear::LinearLearner).
     Linear,
 }
 
 vocabulary! {
-    /// The widths of the literature: what is added to the empirical mean. N: visits of the row; L, l: logarithms given at each.
+    /// Widths (exploration bonuses) of the literature, added to the empirical mean. N: visits of the row; L, l:
+    /// logarithms given at each.
     pub enum Width {
         /// The paper's: C 7HL√(S/N), CF Σ 7HL√(S_i/N_i), UCBVI as published by Azar et al., F as CF with actions.
         Paper = "paper",
@@ -79,7 +80,8 @@ vocabulary! {
 vocabulary! {
     /// Confidence sets.
     pub enum Sets {
-        /// Kullback–Leibler interval or ball whose radius holds for all numbers of visits at once, by a mixture: no episodes to count on.
+        /// Kullback–Leibler interval or ball whose radius holds for all numbers of visits simultaneously, by a
+        /// mixture: no number of episodes needed.
         Mixture = "mixture",
         /// Kullback–Leibler interval for binary factors, L1 ball for others, by a union over all steps.
         Kl = "kl",
@@ -89,7 +91,7 @@ vocabulary! {
 }
 
 impl Default for Sets {
-    /// Those that need no number of episodes.
+    /// The sets that need no number of episodes.
     fn default() -> Self {
         Sets::Mixture
     }
@@ -108,39 +110,40 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// When the learner plans again.
+    /// Replanning trigger.
     pub enum Schedule {
         /// Before each episode (the paper).
         Episode = "episode",
-        /// When some row has been seen 1, 2, 4, 8, … times: a logarithmic number of plans, same order of regret.
+        /// When some row reaches 1, 2, 4, 8, … visits: a logarithmic number of plans, same order of regret.
         Doubling = "doubling",
-        /// When some row of a transition has been seen half as often again as at the last plan (twice as often, if fewer than eight times), or some row of a
-        /// mechanism or reward 1, 2, 4, 8, … times: fewer plans than by doubling, since every plan counts for all rows.
+        /// When visit counts have grown by half: some row of a transition has half as many visits again as at the last
+        /// plan (twice as many, if fewer than eight), or some row of a mechanism or reward reaches 1, 2, 4, 8, …
+        /// visits. Fewer plans than by doubling, since every plan counts for all rows.
         Growing = "growing",
-        /// Never whole: at each visited state one look ahead (real-time dynamic programming). S times cheaper, same order of regret.
+        /// Never whole: one lookahead at each visited state (real-time dynamic programming). S times cheaper, same
+        /// order of regret.
         Visited = "visited",
     }
 }
 
-/// What a learner forgets, for worlds that change. Time is measured in steps taken in; an episode is as many as it has stages.
+/// Non-stationarity: what a learner forgets. Time is measured in steps; an episode is as many as it has stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forget {
-    /// Nothing: the world stays as it is.
+    /// Nothing: the world is stationary.
     #[default]
     Never,
-    /// Every step, after a number of episodes.
+    /// Sliding window: every step, after a number of episodes.
     Window {
-        /// Episodes that are remembered.
+        /// Length of the window in episodes.
         episodes: u64,
     },
-    /// Every step, after a time of its own: a share of what was seen is still remembered an episode later, of that the same share
-    /// another episode later.
+    /// Discount: every step, after a random time; after each episode this share of the data remains.
     Discount {
         /// That share, between 0 and 1.
         share: f64,
     },
-    /// What a row held before it changed, once that is noticed; nothing else.
+    /// Change-point reset: the visits of a row before its detected change.
     Reset,
 }
 
@@ -154,30 +157,31 @@ impl Forget {
 /// All choices of a learner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// How the state is seen.
+    /// The view of the state.
     pub states: States,
-    /// What causes are.
+    /// The configurations.
     pub causes: Causes,
-    /// How counts become values.
+    /// The estimator.
     pub estimate: Estimate,
-    /// Multiplies every width, and of a posterior the standard deviation of samples of unknown mechanisms; 1 is as published. No effect
-    /// on sets.
+    /// Factor of every width, and of the standard deviation of sampled unknown mechanisms; 1 is as published. No
+    /// effect on sets.
     pub scale: f64,
     /// Probability with which the guarantee may fail (δ).
     pub delta: f64,
-    /// Number of episodes that the logarithms of widths, and of sets other than [`Sets::Mixture`], count on (K).
+    /// Number of episodes (K) in the logarithms of widths, and of sets other than [`Sets::Mixture`].
     pub episodes: u64,
     /// Ceiling of the values.
     pub cap: Cap,
-    /// Whether a value may never rise above what it was in an earlier plan (Azar et al.).
+    /// Whether values must never rise above those of an earlier plan (Azar et al.).
     pub monotone: bool,
-    /// Whether each stage has counts of its own.
+    /// Whether each stage has its own counts.
     pub stage_dependent: bool,
-    /// When to plan.
+    /// Replanning trigger.
     pub schedule: Schedule,
-    /// Whether to test the graph with every step, and to change it as little as possible where it is contradicted.
+    /// Graph monitor and repair: whether to test the graph with every step, and to revise it minimally if it is
+    /// contradicted.
     pub guard: bool,
-    /// What is forgotten, for worlds that change.
+    /// Non-stationarity: what is forgotten.
     #[serde(default, skip_serializing_if = "Forget::is_never")]
     pub forget: Forget,
     /// Seed of ties, posterior samples and exploration.
@@ -185,12 +189,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// When a learner of these options plans by default.
+    /// The default replanning trigger of these options.
     ///
-    /// The optimistic member of a confidence set hardly moves until its row has been seen half as often again, so learners with sets wait for
-    /// that (as UCRL2 waits until one has doubled): each plan is optimistic with the probability that it had before, since the sets hold at
-    /// all times at once, and a row of n visits causes O(log n) plans instead of n. Samples have to be drawn anew for each episode, widths are kept as
-    /// published, and visits that are forgotten by age do not grow for ever.
+    /// The optimistic estimate hardly changes until a row has half as many visits again, so learners with sets wait
+    /// for that (as UCRL2 waits for doubling). Each plan stays optimistic with the same probability, since the sets
+    /// hold at all times simultaneously, and a row of n visits causes O(log n) plans instead of n. Samples are drawn
+    /// for each episode, widths are kept as published, and visits in a sliding window do not grow for ever.
     pub fn usual_schedule(&self) -> Schedule {
         match self.estimate {
             Estimate::Sets(_) => match self.forget {

@@ -1,4 +1,4 @@
-//! What every kind of learner can do for an episode: plan, decide, and take observations in.
+//! Planning interface of all learner kinds: plan, decide, and update with observations.
 
 use super::Knowledge;
 use super::evidence::EvidenceError;

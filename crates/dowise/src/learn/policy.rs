@@ -1,12 +1,12 @@
-//! What a plan came to: immutable, cheap to share, and it says which plan and evidence it came from.
+//! Policy: the immutable, cheaply shared result of a plan, with the identity of its plan and evidence.
 
 use std::sync::Arc;
 
 use crate::world::Action;
 
-/// What to do at every stage and state.
+/// A deterministic policy: an intervention for every stage and state.
 ///
-/// Shared as `Arc<Policy>`: a thousand episodes can follow one while the learner makes the next.
+/// Shared as `Arc<Policy>`: a thousand episodes can follow one while the learner computes the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     plan: u64,
@@ -17,7 +17,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// What to do at a stage (from 0) in a state.
+    /// The intervention at a stage (from 0) in a state.
     ///
     /// # Panics
     /// If there is no such stage or state.
@@ -26,7 +26,7 @@ impl Policy {
         self.actions[stage * self.n_states + state]
     }
 
-    /// What to do, `[stage][state]`.
+    /// All interventions, `[stage][state]`.
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
@@ -36,17 +36,17 @@ impl Policy {
         self.n_states
     }
 
-    /// Number of the plan that it came from, from 1; 0 for interventions drawn at random, for a baseline and for what is better with high confidence.
+    /// Number of its plan, from 1; 0 for random interventions, for a baseline and for a high-confidence improvement.
     pub fn plan(&self) -> u64 {
         self.plan
     }
 
-    /// [Fingerprint](super::Evidence::fingerprint) of the evidence that the plan was made from.
+    /// [Fingerprint](super::Evidence::fingerprint) of the plan's evidence.
     pub fn evidence(&self) -> u64 {
         self.evidence
     }
 
-    /// A policy in the memory of `last`, unless somebody else still follows it.
+    /// A policy that reuses the memory of `last`, unless it is still in use.
     pub(crate) fn made(
         last: &mut Arc<Policy>,
         plan: u64,

@@ -1,4 +1,4 @@
-//! Names from the papers, and what each stands for. Nothing else in the library knows these names.
+//! Presets: published names of learners and their options. Nothing else in the library knows these names.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Which rows have been seen how often since the last plan: whether another plan is due.
+//! Replanning trigger: visits of every row since the last plan, and whether another plan is due.
 
 use super::evidence::Evidence;
 

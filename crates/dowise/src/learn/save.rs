@@ -1,8 +1,8 @@
-//! A learner as a file: everything it has seen and decided, so that going on gives the same as never having stopped.
+//! Saved learners: a restored learner continues exactly as if it had never stopped.
 //!
-//! The file is JSON, `"dowise learner"` version 3. It holds what the learner knows (as a fingerprint), its options, its
-//! evidence, the present plan, and what is wrapped around it. Beliefs are not saved; they follow from the evidence. A checksum
-//! seals the whole, and everything that must hold is checked besides.
+//! The file is JSON, `"dowise learner"` version 3. It holds a fingerprint of the learner's knowledge, its options, its
+//! evidence, the present plan, and its wrappers. Beliefs are not saved; they follow from the evidence. A checksum
+//! covers the whole file, and all invariants are checked on restoring.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ const VERSION: u32 = 3;
 /// Episodes and plans that a saved learner may have had: room for more is left above.
 pub(crate) const MOST_SAVED: u64 = 1_000_000_000_000_000_000;
 
-/// Why a saved learner cannot be restored.
+/// Errors of restoring a saved learner.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// Not a saved learner.
@@ -41,7 +41,7 @@ pub enum RestoreError {
         /// Version that is read here.
         reads_version: u32,
     },
-    /// The learner was saved for another world, or given other things about it.
+    /// The learner was saved for another world, or with other knowledge.
     #[error(
         "the learner was saved for another world (or knew other things about it): fingerprint {saved}, here {here}"
     )]
@@ -51,7 +51,7 @@ pub enum RestoreError {
         /// Fingerprint of the knowledge given.
         here: String,
     },
-    /// The learner regressed on other features.
+    /// The learner used other features.
     #[error(
         "the learner was saved with other features (fingerprint {saved}, here {here}); restore it with those it was made with"
     )]
@@ -61,15 +61,15 @@ pub enum RestoreError {
         /// Fingerprint of the features given, or of those that its options choose.
         here: String,
     },
-    /// The numbers in the file cannot be.
+    /// The file holds impossible numbers.
     #[error("the saved learner cannot be right: {field}: {why}; the file is damaged")]
     Damaged {
-        /// Which part of it.
+        /// The invalid part.
         field: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// The learner cannot be made at all.
+    /// The learner cannot be constructed.
     #[error(transparent)]
     Learn(#[from] LearnError),
 }
@@ -122,13 +122,13 @@ struct Saved {
     knowledge: GivenKnowledge,
     begun: u64,
     ended: u64,
-    /// Whether steps came from elsewhere, so that there may be more than those of its episodes.
+    /// Whether it has steps of other sources, so that there may be more than those of its episodes.
     logged: bool,
     learner: SavedKind,
     around: Vec<SavedWrapper>,
 }
 
-/// What the learner was given, as far as it cannot be read off its world.
+/// The learner's knowledge, as far as it does not follow from its world.
 #[derive(Serialize, Deserialize)]
 struct GivenKnowledge {
     fingerprint: String,
@@ -156,7 +156,7 @@ enum SavedWrapper {
     Forget(Box<SavedForgetting>),
 }
 
-/// What is written of a learner that counts.
+/// Serialised form of a tabular learner.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedTabular {
     options: Options,
@@ -213,7 +213,7 @@ impl Learner {
         format!("{open},\"seal\":\"{seal:016x}\"}}")
     }
 
-    /// A learner that goes on where a saved one stopped; it must be given the same things.
+    /// Restores a saved learner, which continues where it stopped; the knowledge must be the same.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<Learner, RestoreError> {
         let saved = read(text)?;
         let here = knowledge.fingerprint();
@@ -223,7 +223,7 @@ impl Learner {
         Learner::restored(knowledge, saved)
     }
 
-    /// The same in a world: the learner knows what the learner knows when it was made.
+    /// The same in a world: the knowledge is that of the saved learner.
     pub fn restore_in(world: &World, text: &str) -> Result<Learner, RestoreError> {
         let saved = read(text)?;
         let transitions: Vec<&str> = saved.knowledge.transitions.iter().map(String::as_str).collect();
@@ -255,7 +255,7 @@ impl Learner {
         if saved.ended > saved.begun || saved.begun > MOST_SAVED {
             return damaged("ended", "more episodes ended than were begun, or there were too many");
         }
-        // A baseline follows from no option.
+        // A baseline does not follow from the options.
         let baseline = match saved.around.pop_if(|around| matches!(around, SavedWrapper::Baseline(_))) {
             Some(SavedWrapper::Baseline(baseline)) => Some(baseline),
             Some(SavedWrapper::Explore | SavedWrapper::Guard(_) | SavedWrapper::Watch(_) | SavedWrapper::Forget(_))
@@ -263,7 +263,7 @@ impl Learner {
         };
         let mut learner = match saved.learner {
             SavedKind::Tabular(tabular) => {
-                // A guard may have changed the graph, and with it what is inside.
+                // Graph repair may have revised the graph, and with it the inner learner.
                 let declared = saved.around.iter().find_map(|around| match around {
                     SavedWrapper::Guard(guard) => Some(Guard::options_of(guard)),
                     SavedWrapper::Explore
@@ -309,7 +309,7 @@ impl Learner {
     }
 }
 
-/// Takes over what was saved of the wrappers that the options ask for, and of a test of the graph.
+/// Restores the wrappers of the options, and a test of the graph.
 fn restore_around(learner: &mut Learner, saved: Vec<SavedWrapper>, begun: u64) -> Result<(), RestoreError> {
     let other = || RestoreError::damaged("around", "these are not the wrappers that the options ask for");
     if let Some(SavedWrapper::Watch(monitor)) = saved.last() {
@@ -336,7 +336,7 @@ fn restore_around(learner: &mut Learner, saved: Vec<SavedWrapper>, begun: u64) -
     Ok(())
 }
 
-/// Parses a saved learner and checks its seal.
+/// Parses a saved learner and verifies its checksum.
 fn read(json: &str) -> Result<Saved, RestoreError> {
     #[derive(Deserialize)]
     struct Sealed {
@@ -374,7 +374,7 @@ impl Tabular {
         }
     }
 
-    /// Takes over what was saved of a learner with the same options; `field` is where it stands in the file.
+    /// Restores the state of a learner with the same options; `field` is its place in the file.
     pub(crate) fn take(&mut self, saved: SavedTabular, field: &str) -> Result<(), RestoreError> {
         let damaged = |part: &str, why: &str| Err(RestoreError::damaged(&format!("{field}.{part}"), why));
         if saved.options != self.options {
@@ -401,7 +401,7 @@ impl Tabular {
         let all = knowledge.interventions();
         let n = self.plan.n_states;
         let allowed = |(i, a): (usize, &Action)| all.allows(&knowledge.state_space().digits(i % n), *a);
-        // Where nothing was planned yet, as in a learner that was only watching, the policy is all zeros.
+        // Before the first plan, as in learn-only mode, the policy is all zeros.
         let undecided = saved.policy.iter().all(|&a| a == Action(0))
             && (saved.doubled || !matches!(self.options.schedule, Schedule::Doubling | Schedule::Growing));
         if !undecided && !saved.policy.iter().enumerate().all(allowed) {

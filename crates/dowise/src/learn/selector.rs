@@ -1,4 +1,4 @@
-//! How a learner picks interventions from what causes are worth: through a kernel, or from a list.
+//! Selection of interventions from the values of configurations: through a kernel, or from a list.
 
 use std::sync::Arc;
 

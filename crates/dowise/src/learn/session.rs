@@ -1,4 +1,4 @@
-//! One episode being played: which policy it follows, what was decided and what was observed. Thousands at a time.
+//! Session: one running episode with its policy, decisions and observations. Thousands may run at a time.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use crate::world::{Action, World};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     id: u64,
-    /// `None`: decisions are made state by state, when they are asked for.
+    /// `None`: decisions are computed on demand.
     policy: Option<Arc<Policy>>,
     /// One for each stage.
     steps: Vec<SessionStep>,
 }
 
-/// What is known of one step of an episode.
+/// State of one step of an episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct SessionStep {
     /// State, once it is known.
     pub(crate) state: Option<usize>,
-    /// What was decided, or else what was done.
+    /// The decision, or else the observed intervention.
     pub(crate) action: Option<Action>,
-    /// Fingerprint of what was observed.
+    /// Fingerprint of the observation.
     pub(crate) observed: Option<u64>,
-    /// Between what it paid, once it was observed, where a baseline is kept to.
+    /// Bounds on its reward, once observed, for a baseline.
     pub(crate) paid: [f64; 2],
 }
 
-/// Why a step does not belong to its session.
+/// Errors of steps that do not belong to their session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// A stage that the episode does not have.
@@ -64,10 +64,10 @@ pub enum SessionError {
         session: u64,
         /// From 1.
         stage: usize,
-        /// Where it has ended.
+        /// The terminal state.
         state: usize,
     },
-    /// Another state than the one that is known already.
+    /// A state that differs from the known one.
     #[error(
         "at stage {stage} episode {session} is in state {known}, not in state {given}; \
          if this step is of another episode, give it to that one's session"
@@ -77,12 +77,12 @@ pub enum SessionError {
         session: u64,
         /// From 1.
         stage: usize,
-        /// As decided for, or as it followed from the step before.
+        /// From the decision, or from the step before.
         known: usize,
-        /// As given.
+        /// The given state.
         given: usize,
     },
-    /// A next state that is not where the next step was decided.
+    /// A next state that differs from the state of the next decision.
     #[error(
         "stage {stage} of episode {session} was decided in state {known}, so the step before cannot have led to state {given}"
     )]
@@ -112,7 +112,7 @@ pub enum SessionError {
 }
 
 impl Session {
-    /// A session in the memory of an earlier one.
+    /// A session that reuses the memory of an earlier one.
     pub(crate) fn new(id: u64, horizon: usize, policy: Option<Arc<Policy>>, mut steps: Vec<SessionStep>) -> Session {
         steps.clear();
         steps.resize(horizon, SessionStep::default());
@@ -124,32 +124,32 @@ impl Session {
         self.id
     }
 
-    /// The policy that it follows; `None` if decisions are made state by state when they are asked for.
+    /// The policy of the episode; `None` if decisions are computed on demand.
     pub fn policy(&self) -> Option<&Arc<Policy>> {
         self.policy.as_ref()
     }
 
-    /// The stage (from 0) that is decided next: the first at which nothing was decided or observed yet.
+    /// The stage (from 0) of the next decision: the first without decision or observation.
     pub fn stage(&self) -> usize {
         self.steps.iter().position(|s| s.action.is_none()).unwrap_or(self.steps.len())
     }
 
-    /// The first stage (from 0) that was not observed yet.
+    /// The first stage (from 0) without observation.
     pub fn next_to_observe(&self) -> usize {
         self.steps.iter().position(|s| s.observed.is_none()).unwrap_or(self.steps.len())
     }
 
-    /// Steps that were observed.
+    /// Number of observed steps.
     pub fn observed(&self) -> usize {
         self.steps.iter().filter(|s| s.observed.is_some()).count()
     }
 
-    /// What to do in a state at the next stage.
+    /// The decision in a state at the next stage.
     pub fn act(&mut self, learner: &mut Learner, state: usize) -> Result<Action, SessionError> {
         self.act_at(learner, self.stage(), state)
     }
 
-    /// What to do in a state at a stage (from 0); the same as before if it was decided already.
+    /// The decision in a state at a stage (from 0); the same as before if it was decided already.
     pub fn act_at(&mut self, learner: &mut Learner, stage: usize, state: usize) -> Result<Action, SessionError> {
         let n_states = learner.knowledge().n_states();
         if state >= n_states {
@@ -165,7 +165,7 @@ impl Session {
         Ok(action)
     }
 
-    /// Gives one step to the learner; nothing is changed if it does not belong here.
+    /// Passes one step to the learner; an error changes nothing.
     pub fn observe(&mut self, learner: &mut Learner, observation: &Observation<'_>) -> Result<(), SessionError> {
         self.check(observation)?;
         self.check_not_ended(learner, observation.stage, observation.state)?;
@@ -174,7 +174,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes an observation back that was given before, so that the step can be observed again; another one is refused.
+    /// Removes an earlier observation, so that the step can be observed again; any other one is refused.
     pub fn take_back(&mut self, learner: &mut Learner, observation: &Observation<'_>) -> Result<(), SessionError> {
         let observed = self.steps.get(observation.stage).and_then(|s| s.observed);
         if observed != Some(observation.fingerprint()) {
@@ -188,12 +188,12 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the episode, whether all of its steps were observed or not.
+    /// Ends the episode, whether or not all of its steps were observed.
     pub fn end(self, learner: &mut Learner) {
         learner.ended(self);
     }
 
-    /// Whether nothing is left to decide: all steps were, or the last observation led to where episodes end.
+    /// Whether no decision is left: all steps are decided, or the last observation led to a terminal state.
     pub fn is_over(&self, learner: &Learner) -> bool {
         let (stage, world) = (self.stage(), learner.knowledge().world());
         self.steps.get(stage).is_none_or(|step| step.state.is_some_and(|state| world.has_ended(state)))
@@ -220,7 +220,7 @@ impl Session {
         }
     }
 
-    /// Notes a decision.
+    /// Records a decision.
     pub(crate) fn decided(&mut self, stage: usize, state: usize, action: Action) {
         let step = &mut self.steps[stage];
         (step.state, step.action) = (Some(state), Some(action));
@@ -242,7 +242,7 @@ impl Session {
         }
     }
 
-    /// Notes an observation that belongs here. What was done counts, whatever was decided.
+    /// Records an observation of this session. The observed intervention counts, whatever was decided.
     pub(crate) fn note(&mut self, observation: &Observation<'_>, paid: [f64; 2]) {
         let stage = observation.stage;
         let step = &mut self.steps[stage];
@@ -253,13 +253,13 @@ impl Session {
         }
     }
 
-    /// Where it started, once that is known.
+    /// The start state, once known.
     pub(crate) fn start(&self) -> Option<usize> {
         self.steps.first()?.state
     }
 
-    /// Between what it paid in all, later steps discounted; a step that was not observed paid within this range, and after the end of
-    /// the episode there are none.
+    /// Bounds on the discounted return; an unobserved step has a reward in this range, and after a terminal state
+    /// there are none.
     pub(crate) fn brought(&self, unknown: [f64; 2], world: &World) -> [f64; 2] {
         let (mut sum, mut weight) = ([0.0; 2], 1.0);
         for step in self.steps.iter().take_while(|step| step.state.is_none_or(|state| !world.has_ended(state))) {
@@ -270,7 +270,7 @@ impl Session {
         sum
     }
 
-    /// Whether nothing was decided or observed in it.
+    /// Whether it has no decision or observation.
     pub(crate) fn is_untouched(&self) -> bool {
         self.steps.iter().all(|s| s.state.is_none())
     }

@@ -1,4 +1,4 @@
-//! A learner as text: a name and what is changed about it, such as `c-ucbvi:width=paper-plain,scale=0.002`.
+//! Learner specification as text: a preset with changed options, such as `c-ucbvi:width=paper-plain,scale=0.002`.
 
 mod change;
 mod words;

@@ -1,4 +1,4 @@
-//! The learner that counts: evidence, the rule that reads it, and when to plan. Nothing else.
+//! Tabular learner: evidence, an estimator, and a replanning trigger.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, backward_indu
 use crate::random::splitmix64;
 use crate::world::Action;
 
-/// A learner that counts, without anything around it.
+/// A tabular learner without wrappers.
 #[derive(Clone, Debug)]
 pub(crate) struct Tabular {
     pub(crate) options: Options,
@@ -31,27 +31,28 @@ pub(crate) struct Tabular {
     pub(crate) plan: Plan,
     buffers: Buffers,
     tolerance: f64,
-    /// Plans made, and the fingerprint of the evidence that the last one was made from.
+    /// Number of plans, and the fingerprint of the last plan's evidence.
     pub(crate) plans: u64,
     pub(crate) planned_from: u64,
-    /// Fingerprint of the evidence when the last episode began that follows the plan: it may have grown since the plan was made.
+    /// Fingerprint of the evidence at the start of the latest episode with this plan: it may have grown since the
+    /// plan.
     pub(crate) followed_from: u64,
     /// Whether a plan is due for learners that do not plan before each episode.
     pub(crate) doubled: bool,
-    /// What was seen since the last plan, for [`Schedule::Growing`].
+    /// Visits since the last plan, for [`Schedule::Growing`].
     pub(crate) grown: Grown,
-    /// Its memory, that of good interventions with it.
+    /// Its reserved memory, including the cache of good interventions.
     _held: Held,
 }
 
-/// Bytes up to which nearly best settings are remembered from plan to plan: what a core's caches hold.
+/// Most bytes of the cache of nearly best settings across plans: the size of a core's caches.
 pub(super) const MOST_MEMORY: usize = 16 << 20;
 
-/// Weight of the prior, in visits of a row, of samples that optimistic learners draw: that of the samplers' presets.
+/// Prior weight, in visits of a row, of posterior samples of optimistic learners: that of the samplers' presets.
 const PRIOR: f64 = 2.0;
 
 impl Tabular {
-    /// A learner that has seen nothing.
+    /// A learner without data.
     pub(crate) fn new(knowledge: &Knowledge, options: Options) -> LearnResult<Tabular> {
         check(&options)?;
         let held = hold(knowledge, &options)?;
@@ -63,13 +64,13 @@ impl Tabular {
         Tabular::held(Evidence::of(&view), options, held)
     }
 
-    /// A learner that begins with what others have seen.
+    /// A learner with given evidence.
     pub(crate) fn with(evidence: Evidence, options: Options) -> LearnResult<Tabular> {
         let held = hold(&evidence.view.knowledge, &options)?;
         Tabular::held(evidence, options, held)
     }
 
-    /// A learner whose memory was found to be there.
+    /// A learner with reserved memory.
     fn held(evidence: Evidence, options: Options, held: Held) -> LearnResult<Tabular> {
         let reading = reading(&options)?;
         let view = evidence.view.clone();
@@ -80,10 +81,10 @@ impl Tabular {
             (Some(list), _) => Selector::Listed(list.clone()),
             (None, None) => match view.decomposed.as_ref().and_then(|parts| parts.known.as_ref()) {
                 None => Selector::Kernel(Box::new(Kernel::new(world)?)),
-                // Made anew before every plan.
+                // Rebuilt before every plan.
                 Some((kernel, _)) => Selector::Kernel(Box::new((**kernel).clone())),
             },
-            // Made anew before every plan; here to find out whether it can be made.
+            // Rebuilt before every plan; here to check that it can be built.
             (None, Some(rows)) => Selector::Kernel(Box::new(mean_kernel(&evidence, rows)?)),
         };
         let tolerance = tie_tolerance(horizon, terms.range, view.knowledge.world());
@@ -92,11 +93,11 @@ impl Tabular {
         if options.schedule == Schedule::Visited {
             let caps = belief.caps().iter().flat_map(|&cap| std::iter::repeat_n(cap, n_states));
             plan.value_hs.iter_mut().zip(caps).for_each(|(v, cap)| *v = cap);
-            // Nothing is of optimism after the end.
+            // Terminal states have no optimistic value.
             let ended = |i: usize| world.has_ended(i % n_states);
             plan.value_hs.iter_mut().enumerate().filter(|(i, _)| ended(*i)).for_each(|(_, v)| *v = 0.0);
         }
-        // What is learned about P(c | s, a) changes from plan to plan; then there is nothing to hold on to.
+        // If P(c | s, a) is learned, it changes from plan to plan, and no warm start applies.
         let anchors = match &selector {
             Selector::Kernel(kernel) if view.mechanisms.is_none() && view.decomposed.is_none() => {
                 match kernel.anchor_bytes(horizon) {
@@ -132,7 +133,7 @@ impl Tabular {
         &self.evidence.view
     }
 
-    /// How far two interventions may differ that count as equally good.
+    /// Tolerance within which two interventions count as equally good.
     pub(crate) fn tolerance(&self) -> f64 {
         self.tolerance
     }
@@ -141,13 +142,13 @@ impl Tabular {
         Ties::Seeded(splitmix64(self.options.seed ^ splitmix64(episode)))
     }
 
-    /// Has the next episode follow a plan of all that was seen, however rarely plans are made and whoever follows the last one.
+    /// Makes a plan from all data due for the next episode, whatever the replanning trigger.
     pub(crate) fn make_due(&mut self) {
         self.doubled = true;
         self.followed_from = !self.evidence.fingerprint();
     }
 
-    /// Brings belief and kernel up to date with what was seen; samples are those of an episode.
+    /// Updates belief and kernel from the evidence; samples are those of an episode.
     pub(crate) fn refresh(&mut self, episode: u64) -> LearnResult<()> {
         let seed = splitmix64(self.options.seed ^ splitmix64(episode ^ 0x726f_7773));
         let options_seed = self.options.seed;
@@ -156,7 +157,7 @@ impl Tabular {
             rng.set_stream(episode);
             rng
         };
-        // Only rewards and mechanisms that have to be learned need the generator, which takes long to make.
+        // Only unknown rewards and mechanisms need the generator, which is slow to create.
         let view = &self.evidence.view;
         let made_anew = view.mechanisms.is_some() || view.decomposed.is_some();
         let mut rng = (made_anew || !view.payments.is_known()).then(rng);
@@ -169,7 +170,7 @@ impl Tabular {
         Ok(())
     }
 
-    /// One look ahead from a state with the present values; the value that it comes to, and what to do for it.
+    /// One-step lookahead from a state with the present values: its value and decision.
     fn look(&mut self, episode: u64, stage: usize, state: usize) -> (f64, Action) {
         let n = self.plan.n_states;
         let next = &self.plan.value_hs[(stage + 1) * n..(stage + 2) * n];
@@ -182,9 +183,9 @@ impl Tabular {
         (cap - found.least, found.action)
     }
 
-    /// The plan of the evidence read by another rule, the belief behind it, and how interventions were picked.
+    /// The plan by another estimator, its belief, and its selector of interventions.
     ///
-    /// It takes no more memory than the learner has; the caller asks for it, or has asked.
+    /// It takes no more memory than the learner; the caller reserves it.
     pub(crate) fn read(&self, reading: Estimator, seed: u64, ties: Ties) -> LearnResult<(Plan, Belief, Selector)> {
         reading.fits(self.view(), false)?;
         let mut terms = terms(self.view(), &self.options);
@@ -196,7 +197,7 @@ impl Tabular {
         Ok((plan, belief, selector))
     }
 
-    /// What an allowed policy is worth by the evidence read by another rule: that policy, with its values.
+    /// Evaluation of an allowed policy by another estimator: that policy, with its values.
     pub(crate) fn follow(&self, reading: Estimator, seed: u64, policy_hs: &[Action]) -> LearnResult<Plan> {
         reading.fits(self.view(), true)?;
         let mut belief = self.belief_by(reading);
@@ -209,22 +210,22 @@ impl Tabular {
         Ok(plan)
     }
 
-    /// The evidence as another rule reads it, before anything was drawn from it.
+    /// The belief of another estimator, before any sampling.
     pub(crate) fn belief_by(&self, reading: Estimator) -> Belief {
         self.belief_with(reading, &self.options, None)
     }
 
-    /// The same with the δ and the ceiling of other options, and where the state is seen whole, with sets that hold for the means of
-    /// a number of fixed value functions alone.
+    /// The same with the δ and the ceiling of other options. For whole states, the sets need only hold for the means
+    /// of a number of fixed value functions.
     pub(crate) fn belief_with(&self, reading: Estimator, options: &Options, values: Option<usize>) -> Belief {
         let mut terms = Terms { values, ..terms(self.view(), options) };
         terms.monotone = false;
-        // What follows a policy needs every row, not only those that can be best.
+        // Policy evaluation needs every row, not only those that can be optimal.
         terms.whole_stages = false;
         Belief::new(&self.evidence, reading, terms)
     }
 
-    /// Brings such a belief up to date, with the samples of a seed, and says how interventions are picked.
+    /// Updates such a belief, with the samples of a seed, and returns its selector of interventions.
     pub(crate) fn draw(&self, belief: &mut Belief, seed: u64) -> LearnResult<Selector> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         belief.update(&self.evidence, splitmix64(seed), Some(&mut rng));
@@ -276,15 +277,15 @@ impl Plans for Tabular {
         true
     }
 
-    /// Another episode that follows an optimistic plan before anything was seen of the last one that does would teach the same: episodes
-    /// beside the one that follows it follow plans for samples of the posterior.
+    /// Another episode with an optimistic plan, before any new observation, would teach the same: parallel episodes
+    /// use plans for posterior samples.
     fn beside(&mut self, episode: u64) -> Option<Vec<Action>> {
         let optimistic = matches!(self.options.estimate, Estimate::Width(_) | Estimate::Sets(_));
         let begun = self.plans > 0 && self.followed_from == self.evidence.fingerprint();
         if !(optimistic && begun && self.options.schedule != Schedule::Visited) {
             return None;
         }
-        // Where there is no memory for a second reading, it is the same plan after all.
+        // Without memory for a second belief, the same plan is used.
         let _held = hold_reading(self).ok()?;
         let seed = splitmix64(self.options.seed ^ splitmix64(episode ^ 0x6265_7369_6465));
         let (plan, ..) = self.read(Estimator::Sample { prior: PRIOR }, seed, self.ties(episode)).ok()?;
@@ -331,7 +332,7 @@ impl Plans for Tabular {
                 if let (Schedule::Growing, Changed::Transition { block, factor, row }) = (options.schedule, changed) {
                     grown.add((block, factor, row), n, 1)
                 } else {
-                    // Seen 1, 2, 4, 8, … times.
+                    // After 1, 2, 4, 8, … visits.
                     n.is_power_of_two()
                 };
         })
@@ -355,13 +356,13 @@ impl Plans for Tabular {
         let Tabular { evidence, belief, doubled, .. } = self;
         evidence.remove_and_tell(observation, |changed| {
             belief.touch(changed);
-            // What was planned on may be wrong, so the next plan does not wait for more.
+            // The present plan may be wrong, so the next plan is due at once.
             *doubled = true;
         })
     }
 }
 
-/// The rule that an estimate stands for.
+/// The estimator of an option.
 fn reading(options: &Options) -> LearnResult<Estimator> {
     Ok(match options.estimate {
         Estimate::Width(width) => Estimator::Width(width, options.scale),
@@ -372,7 +373,7 @@ fn reading(options: &Options) -> LearnResult<Estimator> {
     })
 }
 
-/// The scale of a sampler; with none at all every sample would be the mean, so that nothing would be explored or even defined.
+/// The scale of a sampler; with scale 0 every sample would be the mean, without exploration.
 fn spread(options: &Options) -> f64 {
     match options.estimate {
         Estimate::Posterior { .. } => options.scale.clamp(1e-3, 1e3),

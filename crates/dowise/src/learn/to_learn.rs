@@ -1,4 +1,4 @@
-//! What has to be learned, and in which form: rows and numbers, counted before anything is learned.
+//! Problem size: the number of rows and parameters to learn, and their form, computed before learning.
 
 use serde::Serialize;
 

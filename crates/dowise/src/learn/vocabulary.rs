@@ -1,4 +1,4 @@
-//! Vocabularies: closed lists of words, each entry in one place with its name as it is written.
+//! Vocabularies: closed lists of names, each entry defined once with its written form.
 
 /// Declares an enumeration whose entries have names: reading, writing and listing follow from the one list.
 macro_rules! vocabulary {

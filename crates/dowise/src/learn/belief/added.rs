@@ -1,9 +1,9 @@
-//! The widths of all rows, added up for every state and cause.
+//! Exploration bonuses: the widths of all rows, summed for every state and configuration of key variables.
 
 use super::width::{Plain, WidthParts, Widths};
 use crate::learn::view::{FactorLayout, Layout, Walk};
 
-/// Widths with what they need of every row.
+/// Widths with the required statistics of every row.
 #[derive(Clone, Debug)]
 pub(crate) struct Added {
     pub(crate) widths: Widths,
@@ -15,13 +15,13 @@ pub(crate) struct Added {
 /// Stage-free parts of the widths of one block.
 #[derive(Clone, Debug)]
 struct Block {
-    /// What each row of each factor contributes, `[factor][row]`.
+    /// Contribution of each row of each factor, `[factor][row]`.
     of_rows: Vec<Vec<(WidthParts, f64)>>,
-    /// `[state][cause]`; infinite where some factor was never seen.
+    /// `[state][cause]`; infinite if some factor's row is unvisited.
     first: Vec<f64>,
     second: Vec<f64>,
-    /// Causes of which a row has changed since they were added up, as bits, `[factor][state row][cause / 64]`; empty for a
-    /// single factor.
+    /// Configurations with a row changed since the last summation, as bits, `[factor][state row][cause / 64]`; empty
+    /// for a single factor.
     stale: Vec<Vec<u64>>,
 }
 
@@ -31,7 +31,7 @@ impl Added {
         let unseen = |(i, f): (usize, &FactorLayout)| vec![widths.of_count(i, 0); f.n_rows];
         let words = words(layout);
         let fresh = |f: &FactorLayout| vec![0; if f.known.is_some() { 0 } else { f.n_state_rows * words }];
-        // Where every transition is known there is nothing to be unsure of.
+        // If every transition is known, there is no uncertainty.
         let known = layout.factors.iter().all(|f| f.known.is_some());
         let block = Block {
             of_rows: layout.factors.iter().enumerate().map(unseen).collect(),
@@ -43,7 +43,7 @@ impl Added {
         Added { widths, blocks, walk: Walk::default() }
     }
 
-    /// Takes in a row that has been seen `n` times.
+    /// Sets a row with `n` visits.
     pub(crate) fn set(&mut self, layout: &Layout, block: usize, factor: usize, row: usize, n: u32) {
         let of = &mut self.blocks[block];
         of.of_rows[factor][row] = self.widths.of_count(factor, n);
@@ -59,7 +59,7 @@ impl Added {
         }
     }
 
-    /// Adds the factors' widths up for every state and cause of which a row has changed.
+    /// Sums the factors' widths for every state and configuration with a changed row.
     pub(crate) fn add_up(&mut self, layout: &Layout, block: usize) {
         if layout.flat {
             return;
@@ -84,21 +84,21 @@ impl Added {
         stale.iter_mut().for_each(|stale| stale.fill(0));
     }
 
-    /// The width at a stage, state and cause.
+    /// The width at a stage, state and configuration.
     #[inline]
     pub(crate) fn at(&self, stage: usize, block: usize, cell: usize, variance: f64, visits: f64) -> f64 {
         let of = &self.blocks[block];
         self.widths.at(stage, WidthParts { first: of.first[cell], second: of.second[cell] }, variance, visits)
     }
 
-    /// How the width of a stage follows from its parts, and the parts of every cell, for widths that need nothing else.
+    /// The formula of a stage's width and the parts of every cell, for widths that need nothing else.
     pub(crate) fn plain(&self, stage: usize, block: usize) -> Option<(Plain, [&[f64]; 2])> {
         let of = &self.blocks[block];
         self.widths.plain(stage).map(|plain| (plain, [&of.first[..], &of.second[..]]))
     }
 }
 
-/// Words of 64 bits that hold one bit for every cause.
+/// Number of 64-bit words with one bit per configuration.
 fn words(layout: &Layout) -> usize {
     layout.n_causes.div_ceil(64)
 }

@@ -1,4 +1,4 @@
-//! How far the true probabilities of a row may be from what was counted: the bounds behind all confidence sets.
+//! Confidence radii: bounds on the distance between true probabilities of a row and their frequencies.
 
 use std::f64::consts::LN_2;
 
@@ -12,15 +12,15 @@ use crate::math::ln;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Confidence {
     kind: Sets,
-    /// ln(rows / δ), or ln(2 · rows · T / δ): union over all rows, and where bounds are for one number of visits at a time,
-    /// over these and both sides.
+    /// ln(rows / δ), or ln(2 · rows · T / δ): union bound over all rows. Bounds for one number of visits at a time
+    /// also need a union over these and both sides.
     log: f64,
-    /// Whether balls hold for the mean of one function of the next state at each stage alone, not for whole rows.
+    /// Whether balls hold only for the mean of one function of the next state at each stage, not for whole rows.
     of_mean: bool,
 }
 
 impl Confidence {
-    /// For everything that has to be learned in a view. Only bounds that are no mixtures count on a number of steps.
+    /// Bounds for all unknown rows of a view. Only bounds that are no mixtures depend on the number of steps.
     pub(crate) fn new(kind: Sets, view: &View, delta: f64, steps: f64) -> Confidence {
         let log = match kind {
             Sets::Mixture => ln(view.rows() as f64 / delta),
@@ -29,44 +29,44 @@ impl Confidence {
         Confidence { kind, log, of_mean: false }
     }
 
-    /// For rows that are counted by themselves, however long it runs.
+    /// Bounds for separately counted rows, at any number of steps.
     pub(crate) fn of_rows(rows: usize, delta: f64) -> Confidence {
         Confidence { kind: Sets::Mixture, log: ln(rows as f64 / delta), of_mean: false }
     }
 
-    /// These bounds for `functions` fixed functions of the next state at each stage: balls in which each has a member of its true mean. Much
-    /// narrower than for whole rows where these have many values.
+    /// These bounds for `functions` fixed functions of the next state at each stage: each ball contains a distribution
+    /// with the true mean of each function. Much narrower than for whole rows with many values.
     pub(crate) fn for_means(self, functions: usize) -> Confidence {
         Confidence { of_mean: true, log: self.log + ln(functions as f64), ..self }
     }
 
-    /// Bounds with a logarithm of their own.
+    /// Bounds with a given logarithm.
     #[cfg(test)]
     pub(crate) fn with_log(kind: Sets, log: f64) -> Confidence {
         Confidence { kind, log, of_mean: false }
     }
 
-    /// The bounds of one of several intervals that are to hold together.
+    /// The bounds of one of several intervals that must hold simultaneously.
     pub(crate) fn shared_by(self, intervals: usize) -> Confidence {
         Confidence { log: self.log + ln(intervals as f64), ..self }
     }
 
-    /// The bounds where each row has one over this of the share of δ that it has here.
+    /// The bounds if each row gets its present share of δ divided by this number.
     pub(crate) fn spread_over(self, rows: f64) -> Confidence {
         Confidence { log: self.log + ln(rows), ..self }
     }
 
-    /// The logarithm of one over the share of δ that a row has.
+    /// ln(1 / the share of δ of a row).
     pub(crate) fn log(&self) -> f64 {
         self.log
     }
 
-    /// Which sets these are the bounds of.
+    /// The kind of confidence sets.
     pub(crate) fn kind(&self) -> Sets {
         self.kind
     }
 
-    /// The interval for the probability of the second of two values.
+    /// The confidence interval for the probability of the second of two values.
     pub(crate) fn interval(&self, counts: &[u32], n: u32) -> (f64, f64) {
         if n == 0 {
             return (0.0, 1.0);
@@ -80,8 +80,8 @@ impl Confidence {
         }
     }
 
-    /// [`Confidence::interval`] of several rows at once: `counts(i)` has the visits of the two values of a row and of the row, and
-    /// `set(i, ends)` receives each interval.
+    /// [`Confidence::interval`] of several rows at once. `counts(i)` gives the visits of the two values of a row and
+    /// of the row; `set(i, ends)` receives each interval.
     pub(crate) fn intervals<'a>(
         &self,
         n_rows: usize,
@@ -119,7 +119,7 @@ impl Confidence {
         }
     }
 
-    /// The interval for the mean of payments between 0 and 1 with this sum.
+    /// The confidence interval for the mean of rewards between 0 and 1 with this sum.
     pub(crate) fn mean_interval(&self, sum: f64, n: u32) -> (f64, f64) {
         if n == 0 {
             return (0.0, 1.0);
@@ -141,7 +141,7 @@ impl Confidence {
         }
     }
 
-    /// Half the radius of the L1 ball around the frequencies of a row: how much mass may be moved.
+    /// Half the radius of the L1 ball around the frequencies of a row: the mass that may move.
     pub(crate) fn movable(&self, n_values: usize, n: u32) -> f64 {
         if n == 0 {
             return 1.0;
@@ -188,7 +188,7 @@ mod tests {
             .unwrap_or(last)
     }
 
-    /// Share of sequences in which the true row is outside of its set at some number of visits.
+    /// Share of sequences whose true row is outside its set at some number of visits.
     fn missed(p: &[f64], outside: impl Fn(&[u32], u32) -> bool) -> f64 {
         let misses = |seed: u64| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -227,7 +227,7 @@ mod tests {
                 _ => divergence(counts, n, p) > confidence.divergence(counts, n),
             });
             assert!(share <= DELTA + noise(), "{p:?}: {share}");
-            // A bound for one number of visits, asked at all of them, fails in most sequences: the test can fail.
+            // A bound for one number of visits, applied at all of them, fails in most sequences: the test has power.
             let share = missed(p, |counts, n| divergence(counts, n, p) > confidence.log / f64::from(n));
             assert!(share > 2.0 * DELTA, "{p:?} without the price of the mixture: {share}");
         }
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn the_mean_of_payments_is_inside_at_all_numbers_of_visits_at_once() {
         let confidence = Confidence { kind: Sets::Mixture, log: (1.0 / DELTA).ln(), of_mean: false };
-        // What is paid, and how often.
+        // Rewards and their probabilities.
         for (pays, p) in [([0.0, 0.5, 1.0], [0.3, 0.4, 0.3]), ([0.0, 0.1, 1.0], [0.5, 0.48, 0.02])] {
             let mean: f64 = pays.iter().zip(p).map(|(x, p)| x * p).sum();
             let sum = |counts: &[u32]| counts.iter().zip(pays).map(|(&k, x)| f64::from(k) * x).sum::<f64>();
@@ -245,7 +245,7 @@ mod tests {
                 mean < lo || mean > hi
             });
             assert!(share <= DELTA + noise(), "{pays:?} {p:?}: {share}");
-            // 1.28 standard deviations, as often as promised for one number of visits.
+            // 1.28 standard deviations: the nominal coverage at one number of visits.
             let deviation = (pays.iter().zip(p).map(|(x, p)| p * (x - mean).powi(2)).sum::<f64>()).sqrt();
             let off = |counts: &[u32], n: u32| (sum(counts) / f64::from(n) - mean).abs() * f64::from(n).sqrt();
             let share = missed(&p, |counts, n| off(counts, n) > 1.28 * deviation);

@@ -1,4 +1,4 @@
-//! Rows of single factors, read by a rule and put together by components: for worlds with many key variables.
+//! Decomposed planning: estimated rows of single factors, combined by components, for worlds with many key variables.
 
 use std::sync::Arc;
 
@@ -20,23 +20,23 @@ mod selector;
 pub(crate) use selector::PartsSelector;
 use selector::{PartsNumbers, Stage};
 
-/// How rows are read.
+/// Estimator of rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
-    /// The mean of the posterior with this prior weight in visits.
+    /// The posterior mean with this prior weight in visits.
     Mean { prior: f64 },
     /// One posterior sample.
     Sample { prior: f64 },
-    /// Intervals, of which the best or the pessimistic member counts.
+    /// Intervals, with their optimistic or pessimistic estimate.
     Within(Confidence, Member),
 }
 
-/// The rows of every factor, by the numbering of its own parents, and what reward terms pay.
+/// The rows of every factor, numbered by its own parents, and the rewards of terms.
 #[derive(Clone, Debug)]
 pub(crate) struct DecomposedBelief {
     /// `[block][factor]`
     tables: Vec<Vec<Rows>>,
-    /// Which members of intervals count.
+    /// Whether intervals are used optimistically or pessimistically.
     member: Member,
     /// By [`Components::reward_terms`](crate::kernel::Components::reward_terms).
     rewards: Vec<Arc<[f64]>>,
@@ -69,7 +69,7 @@ impl DecomposedBelief {
         let rows = |f: &crate::learn::view::FactorLayout| match (&f.known, rule) {
             (Some(table), _) => Rows::Known(table.clone()),
             (None, Rule::Mean { prior }) => {
-                // Without any prior nothing would follow where nothing was seen, and rows would not be distributions.
+                // Without any prior, unvisited rows would not be distributions.
                 Rows::Mean { prob: vec![1.0 / f.n_values as f64; f.n_rows * f.n_values], prior: prior.max(LEAST_PRIOR) }
             }
             (None, Rule::Sample { prior }) => Rows::Sample {
@@ -95,7 +95,7 @@ impl DecomposedBelief {
         }
     }
 
-    /// Reads the rows that have changed; draws all of them anew where they are sampled.
+    /// Updates the changed rows; samples all rows again if they are sampled.
     pub(super) fn update(&mut self, evidence: &Evidence, stale: &mut Stale, mut seed: u64) {
         let touched = &mut self.touched;
         let of_blocks = self.tables.iter_mut().zip(&evidence.transitions).enumerate();
@@ -136,7 +136,7 @@ impl DecomposedBelief {
         }
     }
 
-    /// Reads what the terms that have to be learned pay.
+    /// Estimates the rewards of the unknown terms.
     pub(super) fn read_rewards<R: Rng>(&mut self, evidence: &Evidence, reading: &mut RewardEstimator<'_, R>) {
         let view = &evidence.view;
         let decomposed = view.decomposed.as_ref().expect("invariant: only asked where the world is in parts");
@@ -147,8 +147,7 @@ impl DecomposedBelief {
         }
     }
 
-    /// How interventions are picked and what they come to, by the rows as they are now; and by a kernel where what interventions set
-    /// off is learned.
+    /// Selector of interventions under the present rows, with a kernel if the effects of interventions are learned.
     pub(super) fn selector(&self, decomposed: &Arc<Decomposed>, learned: Option<Arc<Kernel>>) -> PartsSelector {
         let components = &decomposed.components;
         let (kernel, made);
@@ -174,7 +173,7 @@ impl DecomposedBelief {
 }
 
 impl Rows {
-    /// Lower and upper ends; the second is empty where they are the same.
+    /// Lower and upper ends; the second is empty if they are equal.
     fn ends(&self) -> [Arc<[f64]>; 2] {
         match self {
             Rows::Known(prob) => [prob.clone(), Arc::default()],

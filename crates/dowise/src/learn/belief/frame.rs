@@ -1,4 +1,4 @@
-//! What every belief shares: tables' shapes, rewards, ceilings, and how a value ends up in q.
+//! Shared state of all beliefs: table shapes, rewards, value ceilings, and the assembly of q.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::loops::simd;
 use crate::plan::{Contraction, Expect};
 use crate::world::Continuation;
 
-/// Cells from which on a pass over them is shared between threads.
+/// Number of cells from which on threads share a pass over them.
 const PARALLEL_CELLS: usize = 1 << 16;
 
 /// Rewards, ceilings and buffers of a belief.
@@ -20,12 +20,12 @@ pub(crate) struct Frame {
     pub(crate) contraction: Contraction,
     /// Ceiling of q at each stage.
     pub(crate) caps: Vec<f64>,
-    /// Expected rewards as they are read, `[state][cause]`.
+    /// Estimated rewards, `[state][cause]`.
     pub(crate) reward_sc: Vec<f64>,
-    /// Earlier q, never to be exceeded, `[stage][state][cause]`; empty if values may rise.
+    /// Upper bounds on q from earlier plans, `[stage][state][cause]`; empty if values may rise.
     pub(crate) ceiling: Vec<f64>,
     pub(crate) spare: Vec<f64>,
-    /// How values of the next stage enter a step, where not as they are.
+    /// How values of the next stage enter a step, unless unchanged.
     pub(crate) continuation: Option<Continuation>,
 }
 
@@ -35,7 +35,7 @@ impl Frame {
         let n_causes = layout.n_causes;
         let cells = layout.n_states().saturating_mul(n_causes);
         let contraction = if view.decomposed.is_some() {
-            // Nothing is marginalised out over joint causes.
+            // Joint key values need no marginalisation.
             Contraction::new(&[], &[], 1)
         } else if layout.flat {
             Contraction::new(&[layout.n_states()], &[vec![0]], n_causes)
@@ -57,7 +57,7 @@ impl Frame {
         }
     }
 
-    /// What next states are worth to a step: their values, unless they count otherwise; `changed` is room for that.
+    /// Continuation values of next states; `changed` is a buffer for values that differ.
     #[inline]
     pub(super) fn worth<'a>(&self, next_value: &'a [f64], changed: &'a mut Vec<f64>) -> &'a [f64] {
         match &self.continuation {
@@ -69,7 +69,7 @@ impl Frame {
         }
     }
 
-    /// Where the world is planned by components: what next states are worth, in the order in which a search wants them.
+    /// Continuation values in the order that the search of decomposed planning needs.
     pub(crate) fn arrange(&self, worth_s: &[f64], out: &mut Vec<f64>) {
         let decomposed = self.view.decomposed.as_ref().expect("invariant: only asked where the world is in parts");
         decomposed.components.arrange(worth_s, out);
@@ -83,7 +83,7 @@ impl Frame {
         self.view.layout.n_causes
     }
 
-    /// min(cap, reward + mean + width), and no more than in earlier plans where values may not rise.
+    /// min(cap, reward + mean + width), and at most the earlier value if values may not rise.
     #[inline]
     pub(crate) fn value(&self, stage: usize, cell: usize, mean: f64, width: f64) -> f64 {
         let q = (self.reward_sc[cell] + mean + width).min(self.caps[stage]);
@@ -93,7 +93,7 @@ impl Frame {
         }
     }
 
-    /// [`Frame::value`] of all cells in one loop, `q` holding the means, where values may rise; or the cap less that.
+    /// [`Frame::value`] of all cells in one loop, with the means in `q`, if values may rise; or the cap less that.
     pub(crate) fn values<const LOSSES: bool>(&self, stage: usize, q: &mut [f64]) {
         let (cap, rewards) = (self.caps[stage], &self.reward_sc[..q.len()]);
         let work = |q: &mut [f64], rewards: &[f64]| {
@@ -115,7 +115,7 @@ impl Frame {
         }
     }
 
-    /// The same with a width whose parts are given for every cell.
+    /// The same with a width given by its parts for every cell.
     pub(crate) fn values_with<const LOSSES: bool>(
         &self,
         stage: usize,
@@ -136,15 +136,15 @@ impl Frame {
         );
     }
 
-    /// Remembers q as what later plans may not exceed.
+    /// Stores q as the ceiling of later plans.
     pub(crate) fn lower_ceiling(&mut self, stage: usize, q: &[f64]) {
         if !self.ceiling.is_empty() {
             self.ceiling[stage * q.len()..][..q.len()].copy_from_slice(q);
         }
     }
 
-    /// E[V(s') | s, ·] for one state, factor by factor, in the order of a whole stage: where a factor's row is chosen from a
-    /// set, the choice may depend on the factors that are still open, so another order would give another value.
+    /// E[V(s') | s, ·] for one state, factor by factor, in the order of a whole stage. The choice of a factor's row
+    /// from a set may depend on the open factors, so another order would give another value.
     pub(crate) fn expect_at<T: Expect>(&self, tables: &[T], state: usize, next_value: &[f64], out: &mut Vec<f64>) {
         let (layout, n_causes) = (self.layout(), self.n_causes());
         let mut input = next_value.to_vec();
@@ -168,13 +168,13 @@ impl Frame {
         }
         std::mem::swap(&mut input, out);
         if width == 1 {
-            // No state factors at all: the next value is the only one.
+            // Without state factors there is only one next value.
             out.resize(n_causes, next_value[0]);
         }
     }
 }
 
-/// The lesser of two numbers, neither of which is NaN: one instruction, unlike [`f64::min`].
+/// The lesser of two numbers that are not NaN: one instruction, unlike [`f64::min`].
 #[inline(always)]
 fn capped(q: f64, cap: f64) -> f64 {
     if q < cap { q } else { cap }

@@ -1,4 +1,4 @@
-//! An interval for every probability of a mechanism that is learned, computed anew only where counts have changed.
+//! Confidence intervals for the probabilities of unknown mechanisms, recomputed only for rows with changed counts.
 
 use super::confidence::Confidence;
 use crate::kernel::RowBounds;
@@ -6,18 +6,19 @@ use crate::learn::evidence::Counts;
 use crate::learn::forms::{Fit, FormModel};
 use crate::learn::view::MechanismRows;
 
-/// How far a probability may be off.
+/// Confidence interval of a probability.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interval {
     pub(crate) confidence: Confidence,
-    /// What distances from the mean are multiplied by; `None`: intervals as they are.
+    /// Factor of the distances from the mean; `None`: unscaled intervals.
     pub(crate) scale: Option<f64>,
 }
 
 impl Interval {
-    /// The interval of one of `n_values` probabilities; all of a row hold at once with the confidence that one alone has of two.
+    /// The interval of one of `n_values` probabilities. All intervals of a row hold jointly with the confidence of one
+    /// interval for two values.
     fn of(self, n_values: usize, successes: u32, n: u32) -> (f64, f64) {
-        // Of two values one interval says it all; of more each has its own, and their failures add up.
+        // Two values need one interval; with more values each has its own, and their failure probabilities add up.
         let confidence = if n_values <= 2 { self.confidence } else { self.confidence.shared_by(n_values) };
         let (lo, hi) = confidence.interval(&[n - successes, successes], n);
         if n == 0 { (lo, hi) } else { self.scaled(f64::from(successes) / f64::from(n), lo, hi) }
@@ -42,7 +43,7 @@ impl Interval {
     }
 }
 
-/// The intervals of all mechanisms, and the counts that they were computed from.
+/// The intervals of all mechanisms, and the counts behind them.
 #[derive(Clone, Debug)]
 pub(crate) struct Intervals {
     rule: Interval,
@@ -57,18 +58,18 @@ impl Intervals {
         Intervals { rule, bounds: Vec::new(), seen: Vec::new() }
     }
 
-    /// Brings the intervals of a mechanism whose rows are learned each by itself up to date with its counts.
+    /// Updates the intervals of a mechanism with separately learned rows.
     pub(crate) fn count(&mut self, rows: &MechanismRows, index: usize, counts: &Counts) {
         self.resize(rows);
         let cells = counts.n_rv.len();
         let bounds = &mut self.bounds[rows.unknown[index].position];
         let bounds = bounds.get_or_insert_with(|| RowBounds { lo: vec![0.0; cells], hi: vec![1.0; cells] });
-        // No row was ever visited that often, so every row is computed the first time.
+        // No row ever has that many visits, so every row is computed the first time.
         self.seen[index].resize(cells, u32::MAX);
         set(bounds, self.rule, counts, &mut self.seen[index]);
     }
 
-    /// Sets the intervals of a mechanism whose rows have a form.
+    /// Sets the intervals of a parametric mechanism.
     pub(crate) fn fit(&mut self, rows: &MechanismRows, index: usize, mean: &[f64], fit: &Fit, model: &FormModel) {
         let [mut lo, mut hi] = fit.bounds(model, self.rule.confidence.log());
         for ((lo, hi), &mean) in lo.iter_mut().zip(&mut hi).zip(mean) {
@@ -89,12 +90,12 @@ impl Intervals {
     }
 }
 
-/// Within what every single probability of a row lies, by the counts of its values.
+/// Bounds of every probability of a row, from the counts of its values.
 pub(super) fn row_intervals(confidence: Confidence, values: &[u32], n: u32, lo: &mut [f64], hi: &mut [f64]) {
     Interval { confidence, scale: None }.of_row(values, n, lo, hi);
 }
 
-/// Computes the intervals of rows whose counts are not those that were `seen`.
+/// Recomputes the intervals of rows whose counts differ from `seen`.
 fn set(bounds: &mut RowBounds, rule: Interval, counts: &Counts, seen: &mut [u32]) {
     let m = counts.n_values;
     let ends = bounds.lo.chunks_exact_mut(m).zip(bounds.hi.chunks_exact_mut(m));

@@ -5,7 +5,7 @@ use crate::kernel::Found;
 use crate::plan::{Lookahead, turn_into_losses};
 
 impl Belief {
-    /// q of a stage; whether losses were written in its place.
+    /// q of a stage; returns whether losses were written instead.
     #[inline]
     fn look_for<const LOSSES: bool>(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) -> bool {
         let frame = &mut self.frame;
@@ -71,10 +71,10 @@ impl Lookahead for Belief {
         let cap = self.frame.caps[stage];
         let value = cap - found.least;
         if !self.is_shared() {
-            // Over joint causes every q is below the ceiling already.
+            // Over joint key values every q is below the ceiling already.
             return value;
         }
-        // The ceiling is one of what is paid; what is done may cost less than nothing.
+        // The ceiling bounds rewards; costs may be negative.
         value.min(cap - self.least_cost)
     }
 

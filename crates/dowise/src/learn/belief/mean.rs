@@ -1,4 +1,4 @@
-//! The mean of what was seen (with a prior, or none), and a width added to it: dense tables.
+//! Empirical or posterior mean of transitions, optionally with an exploration bonus (width): dense tables.
 
 use super::added::Added;
 use super::frame::Frame;
@@ -7,23 +7,24 @@ use crate::learn::evidence::Evidence;
 use crate::learn::view::FactorLayout;
 use crate::plan::Mean;
 
-/// Rows of means, `[block][factor]`, and the widths that go with them.
+/// Rows of means, `[block][factor]`, with their widths.
 #[derive(Clone, Debug)]
 pub(crate) struct MeanBelief {
     tables: Vec<Vec<Mean>>,
-    /// Weight of the prior in visits, shared equally by the values of a row; 0: frequencies, and nothing where none was seen.
+    /// Weight of the prior in visits, shared equally by the values of a row; 0: frequencies, and zero for unvisited
+    /// rows.
     prior: f64,
     added: Option<Added>,
     /// Visits of states at the last update, `[stage][state]`; empty if the width does not need them.
     visits_hs: Vec<u32>,
     /// E[V], E[(V − centre)²] and the mean of the terms of visits.
     moments: [Vec<f64>; 3],
-    /// What is averaged besides the next value.
+    /// The function to average besides the next value.
     terms: Vec<f64>,
     touched: Vec<u32>,
 }
 
-/// The rows of a factor, known or with nothing seen yet.
+/// The rows of a factor, known or without visits.
 pub(super) fn table(factor: &FactorLayout, n_causes: usize, prior: f64) -> Mean {
     let n_values = factor.n_values;
     let unseen = if prior > 0.0 { 1.0 / n_values as f64 } else { 0.0 };
@@ -49,7 +50,7 @@ impl MeanBelief {
         }
     }
 
-    /// Reads the rows that have changed.
+    /// Updates the changed rows.
     pub(crate) fn update(&mut self, frame: &Frame, evidence: &Evidence, stale: &mut Stale) {
         let (layout, prior) = (frame.layout(), self.prior);
         for (block, counts) in evidence.transitions.iter().enumerate() {
@@ -76,7 +77,7 @@ impl MeanBelief {
         }
     }
 
-    /// q of a stage; whether losses were written in its place, as `LOSSES` asks.
+    /// q of a stage; returns whether losses were written instead, as `LOSSES` requests.
     pub(crate) fn look<const LOSSES: bool>(
         &mut self,
         frame: &mut Frame,
@@ -104,7 +105,7 @@ impl MeanBelief {
         let (needs_variance, needs_visits) = self.needs();
         let centre = next_value[0];
         if needs_variance {
-            // Centred, so that the difference of moments keeps its digits.
+            // Centred, so that the difference of moments keeps its precision.
             square_into(next_value, centre, &mut self.terms);
             frame.contraction.apply(tables, &self.terms, &mut self.moments[1], &mut frame.spare);
         }
@@ -132,7 +133,7 @@ impl MeanBelief {
     /// q(s, ·) of one state.
     ///
     /// # Cost
-    /// O(S · causes), a share of 1/S of a whole stage.
+    /// O(S · causes), 1/S of a whole stage.
     pub(crate) fn look_at(&mut self, frame: &Frame, stage: usize, state: usize, next_value: &[f64], q: &mut Vec<f64>) {
         let (block, n_causes) = (frame.view.block(stage), frame.n_causes());
         frame.expect_at(&self.tables[block], state, next_value, &mut self.moments[0]);

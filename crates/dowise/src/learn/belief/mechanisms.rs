@@ -1,4 +1,4 @@
-//! Counts of mechanisms read by a rule: P(c | s, a) as a learner believes it.
+//! Estimates of unknown mechanisms from counts: P(c | s, a) according to an estimator.
 
 use rand::Rng;
 
@@ -11,21 +11,21 @@ use crate::learn::evidence::Counts;
 use crate::learn::forms::{Fit, FormModel};
 use crate::learn::view::{MechanismRow, MechanismRows};
 
-/// How counts become P(c | s, a).
+/// Estimators of P(c | s, a) from counts.
 pub(crate) enum MechanismEstimator<'a, R> {
-    /// Frequencies, an interval around each, which member of these sets is planned with, and whether forms are believed: their intervals
-    /// are approximations, those of rows by themselves hold.
+    /// Frequencies with confidence intervals, the optimistic or pessimistic choice, and whether forms are used.
+    /// Intervals of forms are approximate; those of separate rows are exact.
     Within(&'a mut Intervals, Member, bool),
-    /// A sample of the posterior: Dirichlet where each row is learned by itself, Laplace's where rows have a form. Its standard
-    /// deviation is multiplied by `spread`.
+    /// A posterior sample: Dirichlet for separately learned rows, Laplace's approximation for parametric ones.
+    /// `spread` multiplies its standard deviation.
     Sample { prior: f64, spread: f64, rng: &'a mut R },
-    /// The mean of the posterior; without a prior frequencies, and all values alike where none was seen. Pooled: rows that are
-    /// learned each by itself are pulled towards what the others say.
+    /// The posterior mean; without a prior frequencies, and the uniform distribution for unvisited rows. Pooled:
+    /// separately learned rows are shrunk towards a common centre.
     Mean { prior: f64, pooled: bool },
 }
 
-/// The kernel that follows from the counts of the mechanisms that have to be learned, in the order of `rows`; with sets by their corners
-/// alone, where a world is planned by components.
+/// The kernel estimated from the counts of the unknown mechanisms, in the order of `rows`. Decomposed planning uses
+/// only the corners of sets.
 pub(crate) fn read_kernel<R: Rng>(
     counts: &[Counts],
     rows: &MechanismRows,
@@ -44,7 +44,7 @@ pub(crate) fn read_kernel<R: Rng>(
     Ok(Kernel::with_tables(&rows.world, &tables, doubt)?)
 }
 
-/// The tables that follow from the counts, by mechanism of the rewritten world; `None` where it is known.
+/// The estimated tables, by mechanism of the rewritten world; `None` for known ones.
 fn read_tables<R: Rng>(
     counts: &[Counts],
     rows: &MechanismRows,
@@ -52,7 +52,7 @@ fn read_tables<R: Rng>(
 ) -> Vec<Option<Vec<f64>>> {
     let mut learned = vec![None; rows.world.mechanisms().len()];
     for (index, (of, counts)) in rows.unknown.iter().zip(counts).enumerate() {
-        // Confidence sets play no guesses, so where there is no form either each row is by itself.
+        // Confidence sets use no prior guesses, so without a form each row is separate.
         let believed = !matches!(reading, MechanismEstimator::Within(_, _, false));
         let sets = matches!(reading, MechanismEstimator::Within(..));
         let alone = |model: &FormModel| sets && !(believed && model.has_form());
@@ -64,12 +64,12 @@ fn read_tables<R: Rng>(
     learned
 }
 
-/// The posterior means of the tables, by mechanism of the rewritten world; `None` where it is known.
+/// The posterior means of the tables, by mechanism of the rewritten world; `None` for known ones.
 pub(crate) fn mean_tables(counts: &[Counts], rows: &MechanismRows, prior: f64) -> Vec<Option<Vec<f64>>> {
     read_tables::<rand_chacha::ChaCha8Rng>(counts, rows, &mut MechanismEstimator::Mean { prior, pooled: false })
 }
 
-/// The tables drawn from their posterior, by mechanism of the rewritten world; `None` where it is known.
+/// Posterior samples of the tables, by mechanism of the rewritten world; `None` for known ones.
 pub(crate) fn sampled_tables(
     counts: &[Counts],
     rows: &MechanismRows,
@@ -79,7 +79,7 @@ pub(crate) fn sampled_tables(
     read_tables(counts, rows, &mut MechanismEstimator::Sample { prior, spread: 1.0, rng })
 }
 
-/// The table of a mechanism whose rows have a form.
+/// The table of a parametric mechanism.
 fn read_form<R: Rng>(
     rows: &MechanismRows,
     index: usize,
@@ -91,7 +91,8 @@ fn read_form<R: Rng>(
         MechanismEstimator::Sample { rng, spread, .. } => Fit::new(model, counts).sample(model, counts, *spread, *rng),
         MechanismEstimator::Mean { .. } => Fit::new(model, counts).mean(model),
         MechanismEstimator::Within(intervals, ..) => {
-            // Nor on priors of effects: with a narrow one the set of a strong effect excludes what was seen.
+            // Nor do they use priors of effects: with a narrow prior the set of a strong effect would exclude the
+            // data.
             let model = &model.with_wide_priors();
             let fit = Fit::without_guesses(model, counts);
             let mean = fit.mean(model);
@@ -101,7 +102,7 @@ fn read_form<R: Rng>(
     }
 }
 
-/// The table of a mechanism whose rows are learned each by itself.
+/// The table of a mechanism with separately learned rows.
 fn read_rows<R: Rng>(
     rows: &MechanismRows,
     index: usize,
@@ -112,7 +113,7 @@ fn read_rows<R: Rng>(
     let n = counts.n_values;
     let (prior, weight) = match reading {
         MechanismEstimator::Sample { prior, .. } | MechanismEstimator::Mean { prior, .. } => (*prior, 1.0),
-        // Confidence sets promise something whatever the truth is, so guesses play no part.
+        // Confidence sets must hold for every truth, so they use no prior guesses.
         MechanismEstimator::Within(intervals, ..) => {
             intervals.count(rows, index, counts);
             (0.0, 0.0)
@@ -120,7 +121,7 @@ fn read_rows<R: Rng>(
     };
     let share = prior / n as f64;
     let pool = match reading {
-        // A guess is a centre of its own.
+        // A prior guess is its own centre.
         MechanismEstimator::Mean { prior, pooled: true } if *prior > 0.0 && of.guess.is_none() => {
             Pool::of(&rows.world, &rows.world.mechanisms()[of.position], counts, *prior)
         }
@@ -139,7 +140,8 @@ fn read_rows<R: Rng>(
             out.iter_mut().zip(&guess[row * n..]).for_each(|(o, g)| *o += weight * worth * g);
         }
         if let MechanismEstimator::Sample { spread, rng, .. } = reading {
-            // As if every visit had been made this many times: the mean is the same, the variance about this many times less.
+            // As if every visit had occurred this many times: the same mean, and a variance smaller by about this
+            // factor.
             out.iter_mut().for_each(|o| *o /= *spread * *spread);
             dirichlet_of(out, *rng);
             continue;

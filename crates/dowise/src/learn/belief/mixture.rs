@@ -1,4 +1,5 @@
-//! By how much the best fit of a row of counts exceeds a mixture over all distributions: the price of not knowing them.
+//! Mixture-likelihood (Krichevsky–Trofimov) confidence bound: the log-likelihood of the best fit of a row less that of
+//! a mixture over all distributions.
 //!
 //! Under the true p of a row, the ratio of a mixture's likelihood to that of p is a supermartingale that begins at 1, so by Ville's
 //! inequality it exceeds 1/δ at some N with probability δ at most. Otherwise, for all N at once,
@@ -18,15 +19,15 @@ const LN_GAMMA_HALF: f64 = 0.572_364_942_924_700_1;
 
 /// Two values: the mixture of Krichevsky and Trofimov, Dirichlet(1/2, 1/2).
 ///
-/// Also where a and b are sums of payments x in \[0, 1\] and of 1 − x: since (q/p)^x ((1−q)/(1−p))^(1−x) is at most linear in x
-/// between its ends, its mean is at most 1 if p is the mean of x.
+/// Also valid if a and b are sums of rewards x in \[0, 1\] and of 1 − x. Since (q/p)^x ((1−q)/(1−p))^(1−x) is at most
+/// linear in x between its ends, its mean is at most 1 if p is the mean of x.
 pub(super) fn of_two(a: f64, b: f64) -> f64 {
     let n = a + b;
     // ln Γ(n + 1) − ln Γ(1), both ends of a Dirichlet of weight 1.
     (fit(a) + fit(b) - n * ln(n) + ln_gamma(n + 1.0)).max(0.0)
 }
 
-/// The same of counts, from tables: the same bits.
+/// The same for counts, from tables: the same bits.
 pub(super) fn of_two_counts(a: u32, b: u32) -> f64 {
     match (known(a), known(b), a.checked_add(b).and_then(known)) {
         (Some(a), Some(b), Some(n)) => (a.fit + b.fit - n.log + n.factorial).max(0.0),
@@ -34,7 +35,7 @@ pub(super) fn of_two_counts(a: u32, b: u32) -> f64 {
     }
 }
 
-/// What depends on one count alone.
+/// Functions of one count.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     /// [`fit`]
@@ -47,13 +48,13 @@ struct Known {
     gamma_of_half: f64,
 }
 
-/// Counts of one table, made when the first of them is asked for.
+/// Counts per table; each table is computed on first use.
 const TABLE: usize = 256;
 
-/// Counts below TABLE times this are in tables; from there on logarithms are taken every time.
+/// Counts below TABLE times this are tabulated; larger ones are computed every time.
 const TABLES: usize = 256;
 
-/// What is known of a count: computed once for each count in a program, for every learner needs it after each step.
+/// The tabulated functions of a count, computed once per program, since every learner needs them after each step.
 fn known(count: u32) -> Option<Known> {
     static OF: [OnceLock<[Known; TABLE]>; TABLES] = [const { OnceLock::new() }; TABLES];
     let (table, place) = (count as usize / TABLE, count as usize % TABLE);
@@ -66,12 +67,12 @@ fn known(count: u32) -> Option<Known> {
     Some(table[place])
 }
 
-/// Any number of values where one fixed mean of them is asked for, not the whole row: ln(Γ(1/2) Γ(n + 1) / Γ(n + 1/2)).
+/// Any number of values, for one fixed mean in place of the whole row: ln(Γ(1/2) Γ(n + 1) / Γ(n + 1/2)).
 ///
-/// With x in \[0, 1\] what a value is worth and μ its true mean, b x/μ + (1 − b)(1 − x)/(1 − μ) has the mean 1 for every b, so its
-/// product over the visits is a martingale, and so is the mixture of these over b with density Dirichlet(1/2, 1/2). That is no
-/// less than the greatest product over b times e to the minus this number (Cover and Ordentlich 1996), and the logarithm of
-/// the greatest product is n times the least KL(p^, q) of all q with the mean μ.
+/// With x in \[0, 1\] the function of a value and μ its true mean, b x/μ + (1 − b)(1 − x)/(1 − μ) has mean 1 for every
+/// b. So its product over the visits is a martingale, and so is the mixture over b with density Dirichlet(1/2, 1/2).
+/// The mixture is at least the greatest product over b times e to the minus this number (Cover and Ordentlich 1996).
+/// The logarithm of the greatest product is n times the least KL(p^, q) of all q with the mean μ.
 pub(super) fn of_mean(n: u32) -> f64 {
     let n = f64::from(n);
     LN_GAMMA_HALF + ln_gamma(n + 1.0) - ln_gamma(n + 0.5)
@@ -82,9 +83,10 @@ fn fit(x: f64) -> f64 {
     if x <= 0.0 { 0.0 } else { x * ln(x) - ln_gamma(x + 0.5) + LN_GAMMA_HALF }
 }
 
-/// Any number of values: half of the weight on Dirichlet(1/2, …, 1/2) over all m values, the other half on the same over k of
-/// them, k with weight 1/k and the k values drawn from all. A row with few next values is learned as if it were known how
-/// many there are: at m = 64 and 3 values seen in 1000 visits this comes to a sixth of the first half alone.
+/// Any number of values: half of the weight on Dirichlet(1/2, …, 1/2) over all m values, the other half on the same
+/// over k of them, k with weight 1/k and the k values uniform. A row with few next values is learned nearly as if
+/// their number were known: at m = 64 and 3 values observed in 1000 visits the penalty is a sixth of that of the first
+/// half alone.
 pub(super) fn of_many(counts: &[u32], n: u32) -> f64 {
     let m = counts.len();
     if m == 2 {
@@ -136,14 +138,14 @@ fn factorial(x: usize) -> f64 {
     known.map_or_else(|| ln_gamma(x as f64 + 1.0), |known| known.factorial)
 }
 
-/// Sums above are scaled down.
+/// Sums above this are scaled down.
 const LARGE: f64 = 1e200;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// ln ∫ Π q^n over Dirichlet(1/2, …) with one entry for each count, one observation after the other.
+    /// ln ∫ Π q^n over Dirichlet(1/2, …) with one entry for each count, one observation at a time.
     fn sequence(counts: &[u32]) -> f64 {
         let (mut log, mut n) = (0.0, 0.0);
         for &count in counts {

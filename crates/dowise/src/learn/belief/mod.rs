@@ -1,12 +1,12 @@
-//! Evidence read by a rule: the closed list of beliefs, and the only place that chooses among them.
+//! Beliefs: estimates of transitions and rewards from evidence. This file alone chooses among the belief backends.
 //!
-//! | rule | belief | file |
+//! | estimator | backend | file |
 //! |---|---|---|
-//! | mean, with a width or without | dense tables, or rows by their nonzero entries | `mean.rs`, `sparse.rs` |
-//! | best or pessimistic member of confidence sets | intervals and balls, their radii | `sets/`, `confidence.rs`, `mixture.rs` |
-//! | posterior sample | whole tables, only rows that can be best, or rows by the few states with mass | `sample.rs`, `posterior/lazy_rows.rs`, `posterior/thin.rs` |
+//! | mean, with a width or without | dense tables, or sparse rows | `mean.rs`, `sparse.rs` |
+//! | optimistic or pessimistic estimate | confidence sets and their radii | `sets/`, `confidence.rs`, `mixture.rs` |
+//! | posterior sample | whole tables, lazily sampled rows, or stick-breaking | `sample.rs`, `posterior/` |
 //!
-//! A belief answers one look ahead; optimism enters here and nowhere else.
+//! A belief answers one-step lookaheads. Optimism enters here and nowhere else.
 
 mod added;
 mod confidence;
@@ -59,31 +59,31 @@ use super::view::View;
 use crate::kernel::Member;
 use crate::world::Continuation;
 
-/// Weight of a prior below which frequencies are meant; options allow no prior below it.
+/// Prior weight below which the estimator uses frequencies; options allow no smaller prior.
 const LEAST_PRIOR: f64 = 1e-6;
 
-/// A rule by which evidence is read.
+/// Estimator: how transitions and rewards are estimated from evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimator {
-    /// The mean plus a width times a scale; the cap where nothing was seen.
+    /// The mean plus a scaled width; the cap for unvisited rows.
     Width(Width, f64),
-    /// The mean; the cap where nothing was seen.
+    /// The mean; the cap for unvisited rows.
     Greedy,
-    /// The mean of the posterior with this prior weight in visits; with none, frequencies, and nothing where none was seen.
+    /// The posterior mean with this prior weight in visits. Without a prior: frequencies, and zero for unvisited rows.
     Mean {
         /// Weight of the prior in visits, shared equally by the values of a row.
         prior: f64,
     },
-    /// The same, where rows of unknown mechanisms that are learned each by itself borrow strength from each other: the centre of
-    /// their prior is an additive logit, with effects of two parents together where the counts ask for them, and what that centre is
-    /// worth is read from the counts as well.
+    /// The posterior mean with partial pooling of the separately learned rows of unknown mechanisms (empirical Bayes).
+    /// The prior's centre is an additive logit, with pairwise interactions where the counts support them. The counts
+    /// also determine the weight of that centre.
     Pooled {
-        /// Weight of the prior in visits where nothing is pooled.
+        /// Weight of the prior in visits for rows that are not pooled.
         prior: f64,
     },
-    /// The optimistic member of a confidence set for every row: a value that is too high with probability 1 − δ.
+    /// The optimistic estimate over a confidence set of every row: an upper bound on the value with probability 1 − δ.
     Optimistic(Sets),
-    /// The pessimistic member of a confidence set for every row: a value that is kept with probability 1 − δ.
+    /// The pessimistic estimate over a confidence set of every row: a lower bound on the value with probability 1 − δ.
     Pessimistic(Sets),
     /// One sample from the Dirichlet posterior of every row.
     Sample {
@@ -92,31 +92,31 @@ pub enum Estimator {
     },
 }
 
-/// What reading evidence needs to know besides the rule.
+/// Parameters of an estimator besides its kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
-    /// Number of episodes that logarithms count on (K).
+    /// Number of episodes (K) in the logarithms.
     pub(crate) episodes: u64,
     /// δ
     pub(crate) delta: f64,
-    /// Greatest less least reward of a step, costs included.
+    /// Range of the rewards of a step, costs included.
     pub(crate) range: f64,
     /// Ceiling of q at each stage.
     pub(crate) caps: Vec<f64>,
-    /// Whether a value may never rise above that of an earlier plan.
+    /// Whether values must never rise above those of earlier plans.
     pub(crate) monotone: bool,
-    /// Whether whole stages are looked at, never single states, and the ceiling is above everything that can be reached: then
-    /// rows that cannot be best need not be drawn.
+    /// Whether lookaheads cover whole stages, never single states, and the ceiling exceeds every reachable value. Then
+    /// rows that cannot be optimal need not be sampled.
     pub(crate) whole_stages: bool,
-    /// By how much a row that is not drawn must fall short.
+    /// Margin by which a row that is not sampled must fall short.
     pub(crate) margin: f64,
-    /// What the standard deviation of samples of unknown mechanisms is multiplied by.
+    /// Factor of the standard deviation of sampled unknown mechanisms.
     pub(crate) spread: f64,
-    /// Where the state is seen whole: the number of fixed value functions that balls are to hold for, in place of whole rows.
+    /// For whole states: the number of fixed value functions that balls must cover, in place of whole rows.
     pub(crate) values: Option<usize>,
 }
 
-/// Evidence as a rule reads it, laid out for backward induction.
+/// Evidence as seen by an estimator, laid out for backward induction.
 #[derive(Clone, Debug)]
 pub(crate) struct Belief {
     reading: Estimator,
@@ -124,25 +124,25 @@ pub(crate) struct Belief {
     stale: Stale,
     /// ln(2 · cells · T / δ): the logarithm for widths of rewards in every row at every count.
     log: f64,
-    /// How far frequencies may be off.
+    /// Confidence radii of frequencies.
     confidence: Confidence,
     kept: Backend,
-    /// What the standard deviation of samples of unknown mechanisms is multiplied by.
+    /// Factor of the standard deviation of sampled unknown mechanisms.
     spread: f64,
-    /// How far mechanisms that are learned may be off, once a kernel was made with it.
+    /// Confidence intervals of unknown mechanisms, once a kernel was built with them.
     intervals: Option<Intervals>,
-    /// Whether confidence sets rest on the forms of mechanisms.
+    /// Whether confidence sets rely on the parametric forms of mechanisms.
     forms: bool,
-    /// Payments of next-state terms, where these are read in place of their means.
+    /// Reward observations of next-state terms, if these replace their means.
     next_state_rewards: Option<Arc<NextStateRewards>>,
     arrived: NextStateMeans,
-    /// Whether samples of rewards have the prior of the posterior mean.
+    /// Whether samples of rewards use the prior of the posterior mean.
     centred_rewards: bool,
-    /// What the cheapest intervention costs.
+    /// Cost of the cheapest intervention.
     least_cost: f64,
 }
 
-/// What a reading keeps of the evidence: the closed list.
+/// The closed list of belief backends.
 #[derive(Clone, Debug)]
 enum Backend {
     Mean(MeanBelief),
@@ -155,7 +155,7 @@ enum Backend {
 }
 
 impl Belief {
-    /// All of the evidence, read by a rule.
+    /// The belief of an estimator from all evidence.
     pub(crate) fn new(evidence: &Evidence, reading: Estimator, terms: Terms) -> Belief {
         let view: &Arc<View> = &evidence.view;
         let (layout, n_blocks) = (&view.layout, view.n_blocks);
@@ -169,7 +169,7 @@ impl Belief {
         let log = crate::math::ln(2.0 * view.cells() as f64 * sizes.episodes * sizes.horizon / sizes.delta);
         let kind = match reading {
             Estimator::Optimistic(kind) | Estimator::Pessimistic(kind) => kind,
-            // Of mechanisms that are not known, read with a width.
+            // Unknown mechanisms are estimated with a width.
             Estimator::Width(..)
             | Estimator::Greedy
             | Estimator::Mean { .. }
@@ -184,7 +184,7 @@ impl Belief {
         let frame = Frame::new(view, terms.caps, terms.monotone);
         let added = |width, scale| Added::new(Widths::new(width, view.causes, layout, sizes, scale), layout, n_blocks);
         let with_width = |added: Added| {
-            // Only where q is a function of its row and the mean next value alone.
+            // Only if q is a function of its row and the mean next value alone.
             let plain = !terms.monotone && !added.widths.needs_variance() && !added.widths.needs_visits();
             if plain && layout.flat && SparseBelief::pays(layout.n_states()) {
                 Backend::Sparse(SparseBelief::new(&frame, added))
@@ -198,7 +198,7 @@ impl Belief {
                 decomposed(reading, confidence).expect("invariant: asked before"),
             )),
             Estimator::Width(width, scale) => with_width(added(width, scale)),
-            // A width of nothing: infinite where nothing was seen, zero elsewhere.
+            // A width with scale 0: infinite for unvisited rows, zero elsewhere.
             Estimator::Greedy => with_width(added(Width::Quasi, 0.0)),
             Estimator::Mean { prior } | Estimator::Pooled { prior } => {
                 Backend::Mean(MeanBelief::new(&frame, prior, None))
@@ -244,7 +244,7 @@ impl Belief {
         }
     }
 
-    /// Tells of a row that has changed.
+    /// Marks a changed row as stale.
     #[inline]
     pub(crate) fn touch(&mut self, changed: Changed) {
         self.stale.add(changed);
@@ -255,18 +255,18 @@ impl Belief {
         &self.frame.caps
     }
 
-    /// Earlier q, never to be exceeded; empty if values may rise.
+    /// Upper bounds on q from earlier plans; empty if values may rise.
     pub(crate) fn ceiling(&self) -> &[f64] {
         &self.frame.ceiling
     }
 
-    /// Puts a ceiling back that was saved, of the same length.
+    /// Restores a saved ceiling of the same length.
     pub(crate) fn set_ceiling(&mut self, ceiling: Vec<f64>) {
         self.frame.ceiling = ceiling;
     }
 
-    /// Brings transitions and rewards up to date with the evidence. Samples are functions of the evidence, of `seed`, and of
-    /// the generator, which only rewards that have to be learned need.
+    /// Updates transitions and rewards from the evidence. Samples are functions of the evidence, of `seed`, and of the
+    /// generator, which only unknown rewards need.
     pub(crate) fn update(&mut self, evidence: &Evidence, seed: u64, rng: Option<&mut ChaCha8Rng>) {
         let Belief { frame, stale, .. } = self;
         match &mut self.kept {
@@ -322,49 +322,50 @@ impl Belief {
         }
     }
 
-    /// Samples rewards from the posterior whose mean [`Estimator::Mean`] is: estimates from a log are not there to explore.
+    /// Samples rewards from the posterior whose mean is [`Estimator::Mean`]: estimates from a log need no exploration.
     pub(crate) fn centre_rewards(&mut self) {
         self.centred_rewards = true;
     }
 
-    /// With confidence sets of each row of a mechanism by itself, which hold, in place of those of forms, which are approximations.
+    /// Uses confidence sets of each row of a mechanism separately, which are exact, in place of those of forms, which
+    /// are approximate.
     pub(crate) fn without_forms(mut self) -> Belief {
         self.forms = false;
         self
     }
 
-    /// Rewards as they are read, `[state][cause]`.
+    /// Estimated rewards, `[state][cause]`.
     pub(crate) fn rewards(&self) -> &[f64] {
         &self.frame.reward_sc
     }
 
-    /// E[u(s') | s, c] of a stage by the best or the pessimistic members, `[state][cause]`, where next states are worth u: no rewards but those
-    /// of arriving there, and no ceiling.
+    /// Optimistic or pessimistic E[u(s') | s, c] of a stage, `[state][cause]`, for next-state values u: no rewards
+    /// except next-state rewards, and no ceiling.
     pub(crate) fn expect_by_sets(&mut self, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
         let worth = self.worth_of(next_value);
         let (frame, belief) = self.by_sets();
         belief.expect(frame, stage, &worth, out);
     }
 
-    /// The same of a difference between values of the next stage: arriving pays nothing.
+    /// The same for a difference between values of the next stage: without next-state rewards.
     pub(crate) fn expect_difference(&mut self, stage: usize, next: &[f64], out: &mut Vec<f64>) {
         let later = self.later_of(next);
         let (frame, belief) = self.by_sets();
         belief.expect(frame, stage, &later, out);
     }
 
-    /// What next states are worth to a step, from their values.
+    /// Continuation values of next states, from their values.
     pub(crate) fn worth_of(&self, next_value: &[f64]) -> Vec<f64> {
         let mut changed = Vec::new();
         self.frame.worth(next_value, &mut changed).to_vec()
     }
 
-    /// Whether arriving in some states pays more than in others.
+    /// Whether next-state rewards differ between next states.
     pub(crate) fn pays_on_next_state(&self) -> bool {
         self.frame.continuation.as_ref().is_some_and(|continuation| continuation.arrival_range() > 0.0)
     }
 
-    /// How a difference between values of the next stage counts in a step.
+    /// The contribution to a step of a difference between values of the next stage.
     pub(crate) fn later_of(&self, next: &[f64]) -> Vec<f64> {
         let mut later = Vec::new();
         match &self.frame.continuation {
@@ -374,7 +375,7 @@ impl Belief {
         later
     }
 
-    /// Within what every single probability of a factor lies, as `[state row][cause][value]`.
+    /// Bounds of every single probability of a factor, as `[state row][cause][value]`.
     pub(crate) fn entries_of_sets(&mut self, stage: usize, factor: usize) -> [Vec<f64>; 2] {
         let (frame, belief) = self.by_sets();
         belief.entries(frame, frame.view.block(stage), factor)
@@ -394,7 +395,7 @@ impl Belief {
         }
     }
 
-    /// The same belief with dense tables, to compare with.
+    /// The same belief with dense tables, for comparison.
     #[cfg(test)]
     pub(crate) fn use_tables(&mut self, evidence: &Evidence) {
         let Backend::Sparse(belief) = &self.kept else { panic!("not a belief by nonzero entries") };
@@ -404,7 +405,7 @@ impl Belief {
     }
 }
 
-/// How rows are read by components; `None` for rules that need all joint causes.
+/// The estimator of rows for decomposed planning; `None` for estimators that need all joint key values.
 fn decomposed(reading: Estimator, confidence: Confidence) -> Option<Rule> {
     match reading {
         Estimator::Mean { prior } | Estimator::Pooled { prior } => Some(Rule::Mean { prior }),
@@ -416,8 +417,8 @@ fn decomposed(reading: Estimator, confidence: Confidence) -> Option<Rule> {
 }
 
 impl Estimator {
-    /// Whether the evidence of a view can be read by this rule: by components, a policy can be followed by the pessimistic members of sets, but
-    /// there is no plan by them.
+    /// Whether this estimator supports the evidence of a view. Decomposed planning can evaluate a policy
+    /// pessimistically, but cannot compute a pessimistic plan.
     pub(crate) fn fits(self, view: &View, following: bool) -> LearnResult<()> {
         let fits = match self {
             Estimator::Mean { .. } | Estimator::Pooled { .. } | Estimator::Sample { .. } | Estimator::Optimistic(_) => {

@@ -1,22 +1,22 @@
-//! Rewards that depend on the next state: their expectation joins the rewards of a step.
+//! Next-state rewards: their expectation is added to the rewards of a step.
 
 use std::sync::Arc;
 
 use super::{Backend, Belief};
 use crate::learn::next_state_rewards::NextStateRewards;
 
-/// What next-state terms pay, as it is read.
+/// Estimated next-state rewards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NextStateMeans {
     /// For each term, by its rows.
     pub(super) paid: Vec<Vec<f64>>,
-    /// What they pay on average, all together, `[state][cause]`.
+    /// Their total expectation, `[state][cause]`.
     pub(super) expected_sc: Vec<f64>,
 }
 
 impl Belief {
-    /// Reads next-state terms by these payments, in place of the mean payments that evidence counts: they are right as
-    /// well where whether a payment is known depends on what followed.
+    /// Estimates next-state terms from these reward observations in place of the mean rewards in the evidence. They
+    /// are unbiased even if rewards are missing depending on the next values.
     pub(crate) fn use_next_state_rewards(&mut self, next_state_rewards: Arc<NextStateRewards>) {
         self.next_state_rewards = (!next_state_rewards.terms.is_empty()).then_some(next_state_rewards);
     }
@@ -24,7 +24,7 @@ impl Belief {
     /// Adds E[r | s, c] = Σ_s′ P(s′ | s, c) r(scope, s′) of every next-state term to the rewards.
     ///
     /// # Cost
-    /// One look ahead for each row of a term's present.
+    /// One lookahead for each row of a term's present.
     pub(super) fn add_next_state_rewards(&mut self, next_state_rewards: &NextStateRewards) {
         let view = self.frame.view.clone();
         let (states, n_causes) = (view.knowledge.state_space(), view.payments.n_causes);
@@ -63,7 +63,7 @@ impl Belief {
         }
     }
 
-    /// What a step is expected to have paid, what followed included.
+    /// The expected reward of a step, next-state rewards included.
     pub(crate) fn paid_for(&self, state: usize, cause: usize, next: usize) -> f64 {
         let (view, cell) = (&self.frame.view, state * self.frame.n_causes() + cause);
         let states = view.knowledge.state_space();

@@ -1,6 +1,6 @@
-//! Rows that are learned each by itself borrow strength from each other: what their parents' values do on the average, alone and
-//! where the counts ask for it in pairs, is the centre of their prior, and how much that centre is worth is read from the counts
-//! (empirical Bayes).
+//! Empirical Bayes: partial pooling of the rows of a mechanism. The prior's centre is an additive logit in the
+//! parents' values, with pairwise interactions where the counts support them. The counts also determine the weight of
+//! that centre.
 
 use crate::Space;
 use crate::learn::evidence::Counts;
@@ -8,24 +8,26 @@ use crate::learn::forms::{Fit, FormModel};
 use crate::math::{ln, ln_gamma};
 use crate::world::{Mechanism, World};
 
-/// Parameters of the centre up to which rows are pooled; a fit solves equations of this many unknowns.
+/// Most parameters of the centre; a fit solves equations of this many unknowns.
 const MOST_PARAMETERS: usize = 200;
 
-/// Cells up to which rows are pooled: what it takes for a moment stays within a few megabytes, which are not counted as a learner's.
+/// Most cells of pooled rows: the temporary memory, which is not counted as the learner's, stays within a few
+/// megabytes.
 const MOST_CELLS: usize = 1 << 16;
 
-/// Multiplications up to which pairs of parents are tried, those of one information and [`PASSES`] passes counted for each.
+/// Most multiplications for trying pairs of parents, with one information matrix and [`PASSES`] passes for each.
 const MOST_WORK: usize = 1 << 26;
 
-/// Standard deviation of the effects of the centre, and one over its square: rows differ from the centre where they have to.
+/// Standard deviation of the effects of the centre, and its inverse square: rows differ from the centre only as far as
+/// necessary.
 const EFFECT_SD: f64 = 0.5;
 const EFFECT_PRECISION: f64 = 1.0 / (EFFECT_SD * EFFECT_SD);
 
-/// Passes over all rows that a fit takes, about.
+/// Approximate number of passes over all rows in a fit.
 const PASSES: usize = 16;
 
-/// Weights that are compared, in visits: from next to nothing, doubled time and again. What the other rows say is worth no more than the
-/// last: some rows differ from the centre far more than the rest, and a greater weight would take long to give them up.
+/// Candidate weights in visits: from nearly nothing, repeatedly doubled. The last one bounds the weight: some rows
+/// differ from the centre far more than others, and a greater weight would correct them too slowly.
 const LEAST_WEIGHT: f64 = 0.25;
 const MOST_WEIGHT: f64 = 32.0;
 
@@ -38,12 +40,12 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// `None` where there is nothing to pool: fewer than two parents that differ, so that the additive form says nothing that a
-    /// row does not say itself; too many parameters or cells; counts that are as likely if every row is by itself.
+    /// `None` if pooling does not apply: fewer than two varying parents, too many parameters or cells, or counts that
+    /// are as likely with separate rows.
     ///
     /// # Cost
-    /// For k parents up to k²/2 fits of a logit, as many as [`MOST_WORK`] allows, and visited rows × values logarithms of the gamma
-    /// function for each weight, twice.
+    /// For k parents up to k²/2 fits of a logit, as many as [`MOST_WORK`] allows, and visited rows × values logarithms
+    /// of the gamma function for each weight, twice.
     pub(crate) fn of(world: &World, mechanism: &Mechanism, counts: &Counts, prior: f64) -> Option<Pool> {
         if world.sizes(&mechanism.parents).iter().filter(|size| **size > 1).count() < 2
             || counts.n_rv.len() > MOST_CELLS
@@ -53,8 +55,9 @@ impl Pool {
         let (model, fit) = chosen(world, mechanism, counts)?;
         let first = fit.mean(&model);
         let guess = weight(counts, &first, prior);
-        // N visits of a row that differs from its centre like Dirichlet(w) tell of the centre what N (w + 1)/(w + N) independent ones
-        // would. Without that, the few rows that a learner visits thousands of times bend the effects to themselves.
+        // N visits of a row that differs from its centre like Dirichlet(w) carry as much information about the centre
+        // as N (w + 1)/(w + N) independent ones. Without this correction, a few rows with thousands of visits would
+        // dominate the effects.
         let n = counts.n_values;
         let worth = |i: usize| (guess + 1.0) / (guess + f64::from(counts.n_r[i / n]).max(1.0));
         let tally: Vec<f64> = counts.n_rv.iter().enumerate().map(|(i, &n)| f64::from(n) * worth(i)).collect();
@@ -63,7 +66,8 @@ impl Pool {
         let weight = weight(counts, &centre, prior);
         let pooled = evidence_for(counts, &centre, weight) + fit.log_occam(&model);
         let alone = evidence_for(counts, &vec![1.0 / n as f64; centre.len()], prior);
-        // Rows that have nothing in common are left alone: a centre that the best rows were visited for would flatter the rest.
+        // Rows without common structure stay separate: a centre fitted to the often visited good rows would be too
+        // optimistic for the rest.
         if pooled <= alone {
             return None;
         }
@@ -71,8 +75,8 @@ impl Pool {
     }
 }
 
-/// The logit that the counts ask for: additive, and with every pair of parents whose effects together make them more likely, the most
-/// promising pair first.
+/// The logit that the counts support: additive, plus every pair of parents whose interaction makes them more likely,
+/// the most promising pair first.
 fn chosen(world: &World, mechanism: &Mechanism, counts: &Counts) -> Option<(FormModel, Fit)> {
     let fitted = |pairs: &[Vec<usize>]| {
         let model = FormModel::logit(world, mechanism, pairs.to_vec(), EFFECT_SD, MOST_PARAMETERS)?;
@@ -87,7 +91,7 @@ fn chosen(world: &World, mechanism: &Mechanism, counts: &Counts) -> Option<(Form
     for pair in promising(world, mechanism, counts, &best.2.mean(&best.1)) {
         // A row has the base, an effect of each parent and one of each pair, for every value but the first.
         let of_a_row = (2 + mechanism.parents.len() + kept.len()) * (counts.n_values - 1);
-        // The information of what was visited, and a few passes over the whole table.
+        // The information matrix of the visited rows, and a few passes over the whole table.
         let work = cells * of_a_row * of_a_row + PASSES * counts.n_rv.len() * of_a_row;
         match left.checked_sub(work) {
             Some(rest) => left = rest,
@@ -101,14 +105,14 @@ fn chosen(world: &World, mechanism: &Mechanism, counts: &Counts) -> Option<(Form
     Some((best.1, best.2))
 }
 
-/// All pairs of parents, those first whose effects together promise to make the counts more likely than the additive form with this
-/// mean does: one Newton step for each effect by itself, and what it costs to choose it.
+/// All pairs of parents, sorted by the promised gain in likelihood over the additive form with this mean: one Newton
+/// step for each effect separately, less the cost of selection.
 fn promising(world: &World, mechanism: &Mechanism, counts: &Counts, mean: &[f64]) -> Vec<Vec<usize>> {
     let rows = Space::new(&world.sizes(&mechanism.parents)).expect("invariant: a world's tables were counted");
     let (sizes, n) = (rows.sizes(), counts.n_values);
     let parents: Vec<usize> = (0..sizes.len()).filter(|&p| sizes[p] > 1).collect();
     let gain = |a: usize, b: usize| -> f64 {
-        // By joint value of the two and own value: how much more often it was seen than expected, and the variance of that.
+        // By joint value of the two and own value: the excess of the count over its expectation, and its variance.
         let mut off = vec![(0.0, 0.0); sizes[a] * sizes[b] * n];
         for row in counts.visited() {
             let (of_a, of_b) = (rows.digit(row, a), rows.digit(row, b));
@@ -134,7 +138,7 @@ fn promising(world: &World, mechanism: &Mechanism, counts: &Counts, mean: &[f64]
     order.into_iter().map(|(_, pair)| pair).collect()
 }
 
-/// The weight under which the counts are most likely; `prior` unless another one is better by more than rounding.
+/// The weight with the greatest marginal likelihood; `prior` unless another one is better by more than rounding.
 fn weight(counts: &Counts, centre: &[f64], prior: f64) -> f64 {
     let mut best = (evidence_for(counts, centre, prior), prior);
     let mut weight = LEAST_WEIGHT;
@@ -148,8 +152,8 @@ fn weight(counts: &Counts, centre: &[f64], prior: f64) -> f64 {
     best.1
 }
 
-/// The logarithm of the probability of the counts if every row is Dirichlet(weight · centre), constants left out. A row that was
-/// visited once is as likely under every weight.
+/// The log marginal likelihood of the counts if every row is Dirichlet(weight · centre), without constants. A row with
+/// one visit is as likely under every weight.
 fn evidence_for(counts: &Counts, centre: &[f64], weight: f64) -> f64 {
     let m = counts.n_values;
     let of_row = |row: usize| -> f64 {
@@ -198,7 +202,7 @@ mod tests {
             let found = weight(&drawn(Some(truth), &centre, 40, 1), &centre, 2.0);
             assert!((0.5 * truth..=2.0 * truth).contains(&found), "{found} for {truth}");
         }
-        // Rows that are the centre itself.
+        // Rows that equal the centre.
         assert_eq!(weight(&drawn(None, &centre, 40, 2), &centre, 2.0), MOST_WEIGHT);
     }
 
@@ -220,7 +224,7 @@ mod tests {
         assert!((found - crate::math::ln(one_by_one)).abs() < 1e-12, "{found}");
     }
 
-    /// Mean squared error of P(second value | row) over rows of which each was visited a few times: alone, and pooled.
+    /// Mean squared error of P(second value | row) over rows with a few visits each: separate, and pooled.
     fn errors(truth: impl Fn([usize; 3]) -> f64) -> [f64; 2] {
         let text = "dowise = 1\nhorizon = 1\n[state.s]\nvalues = 2\nscope = [\"k\"]\n[lever.a]\nvalues = 4\n[lever.b]\nvalues = 4\n\
             [lever.c]\nvalues = 4\n[key.k]\nvalues = 2\nparents = [\"a\", \"b\", \"c\"]\n[reward.r]\nscope = [\"k\"]\nvalue = [0, 1]";
@@ -249,10 +253,10 @@ mod tests {
         let sigma = |x: f64| 1.0 / (1.0 + crate::math::exp(-x));
         let [alone, pooled] = errors(|[a, b, c]| sigma(-1.0 + 0.5 * a as f64 - 0.3 * b as f64 + 0.2 * (c % 2) as f64));
         assert!(pooled < 0.4 * alone, "additive: {pooled} pooled, {alone} alone");
-        // Every row differs from its neighbours, and no parent has an effect of its own.
+        // Every row differs from its neighbours, and no parent has a main effect.
         let [alone, pooled] = errors(|[a, b, c]| if (a + b + c) % 2 == 0 { 0.15 } else { 0.85 });
         assert!(pooled < 1.05 * alone, "parity: {pooled} pooled, {alone} alone");
-        // Two parents that only act together, and a third.
+        // Two parents with a pure interaction, and a third.
         let [alone, pooled] = errors(|[a, b, c]| sigma(if (a + b) % 2 == 0 { -1.0 } else { 1.0 } + 0.4 * c as f64));
         assert!(pooled < 0.95 * alone, "a pair: {pooled} pooled, {alone} alone");
     }

@@ -1,4 +1,4 @@
-//! Payments read by a rule: expected rewards of every state and cause.
+//! Estimated rewards: the expected reward of every state and configuration, according to an estimator.
 
 use rand::Rng;
 
@@ -8,9 +8,9 @@ use crate::learn::evidence::{Evidence, Payments};
 use crate::learn::next_state_rewards::{NextStateRewards, NextStateTerm};
 use crate::learn::view::TermRows;
 
-/// How sums and numbers of payments become expected rewards.
+/// Estimators of expected rewards from the sums and numbers of reward observations.
 pub(crate) enum RewardEstimator<'a, R> {
-    /// Mean plus scale · √(log/(2N)) of the range; nothing seen: the upper end.
+    /// Mean plus scale · √(log/(2N)) of the range; the upper end for unvisited rows.
     Width { log: f64, scale: f64 },
     /// The upper end of the confidence interval.
     Optimistic(Confidence),
@@ -20,18 +20,19 @@ pub(crate) enum RewardEstimator<'a, R> {
     Sample {
         /// The generator.
         rng: &'a mut R,
-        /// Whether the prior is centred at the mean of the term, as that of the posterior mean, or uniform. Learners explore with the uniform one: centred
-        /// at what was paid so far, a sampler would hardly ever try a row that may pay far more.
+        /// Whether the prior is centred at the mean of the term, as for the posterior mean, or uniform. Learners
+        /// explore with the uniform prior: with the centred one, a sampler would hardly ever try a row whose reward
+        /// may be far greater.
         centred: bool,
     },
     /// The mean of the Beta posterior whose prior is centred at the mean of the term.
     PosteriorMean,
-    /// The mean; nothing seen: the middle.
+    /// The mean; the middle of the range for unvisited rows.
     Mean,
 }
 
 impl<R: Rng> RewardEstimator<'_, R> {
-    /// The expected payments of all rows of a term as shares of its range.
+    /// The expected rewards of all rows of a term as shares of its range.
     fn shares(&mut self, paid: &Payments) -> Vec<f64> {
         match self {
             RewardEstimator::PosteriorMean => {
@@ -50,7 +51,7 @@ impl<R: Rng> RewardEstimator<'_, R> {
         }
     }
 
-    /// The same of one row, from the sum and the number of its payments.
+    /// The same for one row, from the sum and the number of its reward observations.
     fn share(&mut self, sum: f64, payments: u32) -> f64 {
         let n = f64::from(payments);
         match self {
@@ -67,7 +68,7 @@ impl<R: Rng> RewardEstimator<'_, R> {
         }
     }
 
-    /// The same bounds where this many rows have the share of δ that as many others would have had.
+    /// The same bounds if this many rows share the part of δ of as many others.
     fn shared(&self, rows: usize, in_place_of: usize) -> Option<Confidence> {
         match self {
             RewardEstimator::Optimistic(confidence) | RewardEstimator::Pessimistic(confidence) => {
@@ -81,13 +82,13 @@ impl<R: Rng> RewardEstimator<'_, R> {
     }
 }
 
-/// What the rows of one term pay.
+/// The estimated rewards of the rows of one term.
 pub(crate) fn read_term<R: Rng>(term: &TermRows, paid: &Payments, reading: &mut RewardEstimator<'_, R>) -> Vec<f64> {
     let [lo, hi] = term.range;
     reading.shares(paid).into_iter().map(|share| lo + (hi - lo) * share).collect()
 }
 
-/// Writes expected rewards into `out[state][cause]`, without the terms of the view that are read by next values.
+/// Writes expected rewards into `out[state][cause]`, without the terms estimated by next values.
 pub(crate) fn read_rewards<R: Rng>(
     evidence: &Evidence,
     reading: &mut RewardEstimator<'_, R>,
@@ -107,7 +108,8 @@ pub(crate) fn read_rewards<R: Rng>(
     }
 }
 
-/// What a next-state term pays in each of its rows. The rows of its mean, which are not read, leave their share of δ to these.
+/// The estimated reward of a next-state term in each of its rows. These rows get the share of δ of the unused rows of
+/// its mean.
 pub(crate) fn read_arriving<R: Rng>(
     term: &NextStateTerm,
     reading: &mut RewardEstimator<'_, R>,

@@ -1,4 +1,4 @@
-//! One sample from the posterior of every row: whole tables.
+//! Posterior sample of every row, as whole dense tables.
 
 use super::frame::Frame;
 use super::mean::table;
@@ -8,11 +8,11 @@ use crate::learn::evidence::Evidence;
 use crate::plan::Mean;
 use crate::random::splitmix64;
 
-/// Sampled rows, and what they are sampled from, `[block][factor]`.
+/// Sampled rows and their posteriors, `[block][factor]`.
 #[derive(Clone, Debug)]
 pub(crate) struct SampleBelief {
     tables: Vec<Vec<Mean>>,
-    /// None where the transition is known.
+    /// `None` for known transitions.
     posteriors: Vec<Vec<Option<Posterior>>>,
     touched: Vec<u32>,
 }
@@ -37,7 +37,7 @@ impl SampleBelief {
         }
     }
 
-    /// Draws every row anew; a function of the evidence and the seed.
+    /// Samples every row again; a function of the evidence and the seed.
     pub(crate) fn update(&mut self, frame: &mut Frame, evidence: &Evidence, stale: &mut Stale, mut seed: u64) {
         let Frame { view, spare, .. } = frame;
         let n_causes = view.layout.n_causes;
@@ -67,7 +67,7 @@ impl SampleBelief {
         }
     }
 
-    /// q of a stage; whether losses were written in its place, as `LOSSES` asks.
+    /// q of a stage; returns whether losses were written instead, as `LOSSES` requests.
     pub(crate) fn look<const LOSSES: bool>(
         &self,
         frame: &mut Frame,

@@ -1,4 +1,4 @@
-//! Choice of interventions under unknown mechanisms: P(c | s, a) as the estimator reads it.
+//! Selection of interventions under unknown mechanisms: P(c | s, a) according to the estimator.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::learn::selector::Selector;
 use crate::learn::view::MechanismRows;
 
 impl Belief {
-    /// How interventions are picked by what the mechanisms, or the parts of a world, are believed to be; `None` if
-    /// causes are listed and mechanisms known.
+    /// The selector of interventions under the estimated mechanisms or components; `None` if joint key values are
+    /// enumerated and mechanisms known.
     pub(crate) fn selector(&mut self, evidence: &Evidence, rng: &mut ChaCha8Rng) -> LearnResult<Option<Selector>> {
         let kernel = match &evidence.view.mechanisms {
             None => None,
@@ -27,7 +27,7 @@ impl Belief {
         })
     }
 
-    /// P(c | s, a) by what the mechanisms are believed to be.
+    /// P(c | s, a) by the estimated mechanisms.
     fn kernel(&mut self, evidence: &Evidence, rows: &MechanismRows, rng: &mut ChaCha8Rng) -> LearnResult<Kernel> {
         let (confidence, forms) = (self.confidence, self.forms);
         let rule = |scale| Interval { confidence, scale };
@@ -36,7 +36,8 @@ impl Belief {
             Estimator::Width(_, scale) => within(kept, rule(Some(scale)), (Member::Optimistic, forms)),
             Estimator::Greedy => within(kept, rule(Some(0.0)), (Member::Optimistic, forms)),
             Estimator::Optimistic(_) => within(kept, rule(None), (Member::Optimistic, forms)),
-            // By components, the pessimistic member is the best one of numbers times −1, among the same corners.
+            // In decomposed planning, the pessimistic estimate is the optimistic one of parameters times −1, among the
+            // same corners.
             Estimator::Pessimistic(_) if evidence.view.decomposed.is_some() => {
                 within(kept, rule(None), (Member::Optimistic, forms))
             }
@@ -49,7 +50,7 @@ impl Belief {
     }
 }
 
-/// A reading with intervals by a rule, those of the last time if there are any.
+/// An estimator with intervals, reusing those of the last time if there are any.
 fn within<R>(
     kept: &mut Option<Intervals>,
     rule: Interval,
@@ -58,7 +59,7 @@ fn within<R>(
     MechanismEstimator::Within(kept.get_or_insert_with(|| Intervals::new(rule)), member, forms)
 }
 
-/// The kernel by frequencies, all values alike where none was seen.
+/// The kernel by frequencies, uniform for unvisited rows.
 pub(crate) fn mean_kernel(evidence: &Evidence, rows: &MechanismRows) -> LearnResult<Kernel> {
     read_kernel::<ChaCha8Rng>(&evidence.mechanisms, rows, MechanismEstimator::Mean { prior: 0.0, pooled: false }, false)
 }

@@ -1,4 +1,4 @@
-//! Rows that have changed since a belief last read them.
+//! Stale rows: rows whose counts have changed since the last update of a belief.
 
 use crate::learn::evidence::{Changed, Evidence};
 
@@ -17,10 +17,10 @@ struct Table {
 }
 
 impl Stale {
-    /// Every row that was ever visited.
+    /// Every visited row.
     pub(crate) fn all(evidence: &Evidence) -> Stale {
         let of = &evidence.transitions;
-        // Where plans are rare, any row may have changed between two of them.
+        // If plans are rare, any row may change between two of them.
         let fresh = |n_rows| Table { rows: Vec::with_capacity(n_rows), is_stale: vec![false; n_rows] };
         let tables = of.iter().flatten().map(|counts| fresh(counts.n_r.len())).collect();
         let mut stale = Stale { n_factors: of[0].len(), tables };
@@ -34,12 +34,12 @@ impl Stale {
     pub(crate) fn add(&mut self, changed: Changed) {
         match changed {
             Changed::Transition { block, factor, row } => self.tables[block * self.n_factors + factor].add(row),
-            // Rewards and mechanisms are read whole before every plan.
+            // Rewards and mechanisms are estimated entirely before every plan.
             Changed::Mechanism | Changed::Payment => {}
         }
     }
 
-    /// Rows of a table since the last call, moved into `out` in increasing order.
+    /// Moves the stale rows of a table into `out` in increasing order.
     pub(crate) fn take(&mut self, block: usize, factor: usize, out: &mut Vec<u32>) {
         let Table { rows, is_stale } = &mut self.tables[block * self.n_factors + factor];
         out.clear();

@@ -1,4 +1,4 @@
-//! A count becomes a width: the formulas of the literature, with their constants and logarithms.
+//! Exploration bonuses (widths) as functions of visit counts: published formulas with their constants and logarithms.
 
 use std::f64::consts::LN_2;
 
@@ -6,7 +6,7 @@ use crate::learn::options::{Causes, Width};
 use crate::learn::view::Layout;
 use crate::math::{ln, powi};
 
-/// Numbers that the formulas share.
+/// Quantities shared by the formulas.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     /// H
@@ -15,13 +15,13 @@ pub(crate) struct Sizes {
     pub(crate) episodes: f64,
     /// δ
     pub(crate) delta: f64,
-    /// Greatest less least reward of a step, costs included.
+    /// Range of the rewards of a step, costs included.
     pub(crate) range: f64,
-    /// Greatest less least of what arriving in a state pays: part of what is averaged over next states.
+    /// Range of next-state rewards, which are part of the average over next states.
     pub(crate) arrival: f64,
 }
 
-/// A width prepared for one learner: coefficients per factor, and how stages and variances enter.
+/// A width prepared for one learner: coefficients per factor, and the dependence on stages and variances.
 #[derive(Clone, Debug)]
 pub(crate) struct Widths {
     kind: Width,
@@ -37,14 +37,14 @@ pub(crate) struct Widths {
     n_causes: f64,
 }
 
-/// The stage-free parts of a width at a state and cause; infinite where some factor was never seen.
+/// The stage-free parts of a width at a state and configuration; infinite if some factor's row is unvisited.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WidthParts {
     pub(crate) first: f64,
     pub(crate) second: f64,
 }
 
-/// A width that is scale · min(most, first · part + second · other part), and infinite where something was never seen.
+/// A width scale · min(most, first · part + second · other part), and infinite for unvisited rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain {
     first: f64,
@@ -107,7 +107,7 @@ impl Widths {
         self.kind == Width::AzarBernstein
     }
 
-    /// What a factor's count contributes: the parts, and the L1 radius for cross terms.
+    /// The contribution of a factor's count: the parts, and the L1 radius for cross terms.
     pub(crate) fn of_count(&self, factor: usize, n: u32) -> (WidthParts, f64) {
         if n == 0 {
             return (WidthParts { first: f64::INFINITY, second: 0.0 }, 0.0);
@@ -118,7 +118,7 @@ impl Widths {
             Width::Quasi => (k / n, 0.0),
             Width::Rlberry => (k / n.sqrt(), 1.0 / n),
             Width::AzarBernstein => (1.0 / n, 0.0),
-            // One visit has no empirical variance, so it says nothing.
+            // One visit has no empirical variance, so it carries no information.
             Width::Bernstein => (if n > 1.0 { self.log / (n - 1.0) } else { f64::INFINITY }, 0.0),
             Width::Paper | Width::PaperPlain | Width::AzarHoeffding | Width::Weissman | Width::HoeffdingV => {
                 (k / n.sqrt(), 0.0)
@@ -127,7 +127,7 @@ impl Widths {
         (WidthParts { first, second }, self.cross.get(factor).map_or(0.0, |c| (c / n.sqrt()).min(2.0)))
     }
 
-    /// Adds the factors' contributions up.
+    /// Sums the factors' contributions.
     pub(crate) fn join(&self, of_factors: impl Iterator<Item = (WidthParts, f64)>) -> WidthParts {
         let (mut first, mut second, mut sum, mut squares) = (0.0, 0.0, 0.0, 0.0);
         for (parts, eps) in of_factors {
@@ -168,7 +168,7 @@ impl Widths {
         self.scale * width
     }
 
-    /// How the stage-free parts make up the width of a stage, for widths that need nothing else.
+    /// The coefficients of the stage-free parts at a stage, for widths that need nothing else.
     pub(crate) fn plain(&self, stage: usize) -> Option<Plain> {
         let Sizes { horizon, range, arrival, .. } = self.sizes;
         let after = (horizon - 1.0 - stage as f64) * range + arrival;
@@ -184,7 +184,8 @@ impl Widths {
         }
     }
 
-    /// min(100² H³ S² A L² / N'_{h+1}(y), H²) of Azar's Bernstein width, for a next state visited so often at that stage.
+    /// min(100² H³ S² A L² / N'_{h+1}(y), H²) of Azar's Bernstein width, for a next state with these visits at that
+    /// stage.
     pub(crate) fn visit_term(&self, visits: u32) -> f64 {
         let Sizes { horizon: h, range, .. } = self.sizes;
         let most = h * h * range * range;

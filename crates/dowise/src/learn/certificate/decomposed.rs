@@ -1,8 +1,9 @@
-//! Certificates where worlds are planned by components: the optimistic members' plan against the pessimistic members' value of the policy.
+//! Suboptimality certificates for decomposed planning: the optimistic plan's value less the policy's pessimistic
+//! value.
 //!
-//! V* ≤ up, the value of the plan by the optimistic members, and V^π ≥ low, the value of π by the worst ones, both by components, so that
-//! V* − V^π ≤ up − low. What is not known of both policies alike counts twice: the sharper comparison of `difference.rs` goes
-//! through joint causes, which are too many here, and so does that with interventions at random.
+//! V* ≤ up, the value of the optimistic plan, and V^π ≥ low, the pessimistic value of π, both by components, so that
+//! V* − V^π ≤ up − low. Uncertainty common to both policies counts twice. The sharper comparison of `difference.rs`,
+//! and the comparison with random interventions, need joint key values, which are too many here.
 
 use super::difference::{ROUNDING, raise};
 use super::{Certificate, SETS};
@@ -13,10 +14,10 @@ use crate::learn::{LearnResult, Plans};
 use crate::plan::{Buffers, Follow, Lookahead, Plan, Ties, backward_induction};
 use crate::world::Action;
 
-/// The evidence by its optimistic members, ready to be compared with policies.
+/// Optimistic plan from the evidence, for comparison with policies.
 pub(super) struct ByBounds<'a> {
     tabular: &'a Tabular,
-    /// With δ of every single set.
+    /// Options with the δ of every single set.
     options: Options,
     delta: f64,
     up: Plan,
@@ -29,7 +30,7 @@ impl<'a> ByBounds<'a> {
     /// # Cost
     /// One plan.
     pub(super) fn new(tabular: &'a Tabular, options: &Options) -> LearnResult<ByBounds<'a>> {
-        // Forms are not believed: sets hold for every row of a mechanism, and not for as many as it has parameters.
+        // Forms are not used: sets hold for every row of a mechanism, of which there are more than parameters.
         let rows = tabular.view().rows() as f64 / tabular.view().rows_alone() as f64;
         let (delta, options) = (options.delta, Options { delta: options.delta * rows.min(1.0), ..options.clone() });
         let mut best = tabular.belief_with(Estimator::Optimistic(SETS), &options, None).without_forms();
@@ -45,10 +46,10 @@ impl<'a> ByBounds<'a> {
         Ok(ByBounds { tabular, options, delta, up, floors, rounding, ended })
     }
 
-    /// What can be promised of an allowed policy.
+    /// The certificate of an allowed policy.
     ///
     /// # Cost
-    /// One evaluation: for every stage and state, a search among the corners of what the policy's intervention may lead to.
+    /// One evaluation: for every stage and state, a search among the corners of the intervention's possible effects.
     pub(super) fn certify(&self, policy_hs: Vec<Action>) -> LearnResult<Certificate> {
         let n = self.up.n_states;
         let mut worst = self.tabular.belief_with(Estimator::Pessimistic(SETS), &self.options, None).without_forms();

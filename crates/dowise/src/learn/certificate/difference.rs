@@ -1,4 +1,4 @@
-//! By how much one policy can exceed another: bounded by performance differences, so that what is not known of both cancels.
+//! Performance-difference bounds: how much one policy can exceed another. Uncertainty common to both policies cancels.
 //!
 //! For any policies π' and π (V' the value of π', q' what a cause is worth if π' is followed afterwards),
 //!
@@ -33,55 +33,55 @@ use crate::learn::{LearnResult, Plans};
 use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, backward_induction};
 use crate::world::Action;
 
-/// Interventions that are compared one by one in a state at most.
+/// Most interventions of a state that are compared one by one.
 const MOST_CORNERS: usize = 1 << 12;
 
-/// Numbers that the effects of all interventions that are compared may have.
+/// Most numbers for the effects of all compared interventions.
 const MOST_EFFECTS: usize = 1 << 23;
 
-/// Multiplications that a certificate may take to compare next states: about a second.
+/// Most multiplications for comparing next states in a certificate: about a second.
 const MOST_WORK: u128 = 1 << 30;
 
-/// How far a stage's values may be off by rounding, as a share of the largest.
+/// Relative rounding error of a stage's values.
 pub(super) const ROUNDING: f64 = 1e-14;
 
-/// Evidence of a learner by its best and pessimistic members, ready to compare policies.
+/// Optimistic and pessimistic estimates from a learner's evidence, for comparing policies.
 pub(crate) struct Difference<'a> {
     pub(super) tabular: &'a Tabular,
     delta: f64,
-    /// The members that bound the values of the policies that others are compared with, functions that do not depend on what was
-    /// seen; where the state is seen whole, these sets are much smaller than those below.
+    /// The optimistic estimate for the values of reference policies, which do not depend on the data. For whole
+    /// states, these sets are much smaller than those below.
     pub(super) best: Belief,
     pub(super) worst: Belief,
-    /// The members of sets that hold for whole rows, so for every function and policy.
+    /// The optimistic estimate over sets that hold for whole rows, so for every function and policy.
     whole_best: Belief,
     pub(super) whole_worst: Belief,
     pub(super) best_selector: Selector,
     pub(super) worst_selector: Selector,
-    /// The best policy is worth no more than this plan, and no less than that of the pessimistic members.
+    /// The optimistic plan, an upper bound on the optimal value; the pessimistic plan is a lower bound.
     pub(super) up: Plan,
     pub(super) low: Plan,
-    /// The least that is left to be paid at each stage, and one after the last.
+    /// Least remaining reward at each stage, and one after the last.
     pub(super) floors: Vec<f64>,
-    /// The interventions that can be best, for every state, if they are few enough.
+    /// The interventions that can be optimal, for every state, if they are few enough.
     pub(super) corners: Option<Vec<Vec<Effect>>>,
-    /// Bounds of single probabilities, `[block][factor]`, where that is not too much work.
+    /// Bounds of single probabilities, `[block][factor]`, if the work is affordable.
     pub(super) entries: Vec<Vec<[Vec<f64>; 2]>>,
-    /// Sets of the rows of each state together, where there are such.
+    /// Joint confidence sets of the rows of each state, if they apply.
     pub(super) together: Option<Together>,
     /// δ of these sets.
     delta_together: f64,
-    /// An intervention at random, where its effect is known exactly.
+    /// The random policy, if its effect is known exactly.
     pub(super) random: Option<AtRandom>,
-    /// What causes are worth at most if the best policy is followed afterwards, `[stage][state][cause]`; empty where interventions
-    /// are not compared.
+    /// Upper bounds on the values of configurations under the optimal continuation, `[stage][state][cause]`; empty if
+    /// interventions are not compared.
     q_up: Vec<Vec<f64>>,
-    /// Values up to a constant of each stage: of the best policy, and of interventions at random. Where episodes end there are two,
-    /// one with the constant 0 throughout.
+    /// Relative values of the optimal and of the random policy. With terminal states there are two each, one with the
+    /// constant 0 throughout.
     pub(super) relative: [Vec<Relative>; 2],
 }
 
-/// Whom a policy is compared with.
+/// The reference policy of a comparison.
 #[derive(Clone, Copy)]
 pub(super) enum Other {
     Best = 0,
@@ -89,7 +89,7 @@ pub(super) enum Other {
 }
 
 impl<'a> Difference<'a> {
-    /// Ready to compare with the best policy and with interventions at random.
+    /// Prepares comparisons with the optimal policy and with the random policy.
     pub(crate) fn new(tabular: &'a Tabular, options: &Options) -> LearnResult<Difference<'a>> {
         let mut difference = Difference::read(tabular, options, Some(2))?;
         difference.corners = difference.list_corners();
@@ -105,12 +105,12 @@ impl<'a> Difference<'a> {
         Ok(difference)
     }
 
-    /// The evidence by its best and pessimistic members, and their plans; `values` fixed value functions are bounded.
+    /// Optimistic and pessimistic estimates and plans from the evidence; `values` fixed value functions are bounded.
     pub(super) fn read(tabular: &'a Tabular, options: &Options, values: Option<usize>) -> LearnResult<Difference<'a>> {
         let delta = options.delta;
-        // Where there are two kinds of sets, each may fail with half of the probability.
+        // If there are two kinds of sets, each may fail with half of the probability.
         let two = tabular.view().layout.flat || Together::fits(tabular.view());
-        // Forms are not believed here: sets hold for every row of a mechanism, and not for as many as it has parameters.
+        // Forms are not used here: sets hold for every row of a mechanism, of which there are more than parameters.
         let rows = tabular.view().rows() as f64 / tabular.view().rows_alone() as f64;
         let delta_of_each = options.delta * if two { 0.5 } else { 1.0 } * rows.min(1.0);
         let options = &Options { delta: delta_of_each, ..options.clone() };
@@ -154,12 +154,12 @@ impl<'a> Difference<'a> {
         Ok(difference)
     }
 
-    /// The plan of the pessimistic members.
+    /// The pessimistic plan.
     pub(crate) fn worst_plan(&self) -> &Plan {
         &self.low
     }
 
-    /// What can be promised of an allowed policy.
+    /// The certificate of an allowed policy.
     pub(crate) fn certify(&mut self, policy_hs: Vec<Action>) -> Certificate {
         let n = self.up.n_states;
         let least = self.follow_worst(&policy_hs);
@@ -180,14 +180,14 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// How far values may be off by rounding: none are computed where every policy is the same.
+    /// Rounding error of the values; zero if there is only one policy.
     fn rounding(&self) -> f64 {
         let only_one = self.corners.as_ref().is_some_and(|corners| corners.iter().all(|effects| effects.len() == 1));
         let largest = self.best.caps().iter().chain(&self.floors).fold(0.0, |most: f64, v| most.max(v.abs()));
         if only_one { 0.0 } else { ROUNDING * self.up.horizon as f64 * largest }
     }
 
-    /// What a policy is worth at least, `[stage][state]`.
+    /// Pessimistic value of a policy, `[stage][state]`.
     pub(super) fn follow_worst(&mut self, policy_hs: &[Action]) -> Vec<f64> {
         let mut plan = Plan::new(self.up.horizon, self.up.n_states);
         let mut follow = Follow::default();
@@ -198,13 +198,13 @@ impl<'a> Difference<'a> {
         plan.value_hs
     }
 
-    /// At most V' − V^π at the first stage; π is worth `least` at least.
+    /// Upper bound on V' − V^π at the first stage; `least` is a lower bound on the value of π.
     fn excess(&mut self, other: Other, policy_hs: &[Action], least: &[f64]) -> Vec<f64> {
         let n = self.up.n_states;
         let n_causes = self.best_selector.n_causes();
         let mut excess = vec![0.0; n];
         let (mut ahead, mut joint, mut d, mut roll) = (Ahead::default(), Joint::default(), Vec::new(), Vec::new());
-        // Where interventions cannot be compared one by one, the two bounds are all there is.
+        // If interventions cannot be compared one by one, only the two bounds remain.
         let compared = self.compares(other);
         for stage in (0..self.up.horizon).rev() {
             if compared {
@@ -240,12 +240,12 @@ impl<'a> Difference<'a> {
         excess
     }
 
-    /// Whether episodes that reach a state have ended, so that all policies are worth nothing there.
+    /// Whether a state is terminal, so that every policy has value 0 there.
     pub(super) fn has_ended(&self, state: usize) -> bool {
         self.best.ended().is_some_and(|ended| ended[state])
     }
 
-    /// The set of all rows of a state, if there is one.
+    /// The joint confidence set of a state's rows, if there is one.
     pub(super) fn rows_together(&self, stage: usize, state: usize) -> Option<RowsOf<'_>> {
         let block = self.tabular.view().block(stage);
         self.together.as_ref().map(|together| RowsOf { together, block, state })
@@ -257,7 +257,8 @@ impl<'a> Difference<'a> {
         q
     }
 
-    /// The interventions that can be best in a state at a stage: worth no less than the best is at least.
+    /// The interventions that can be optimal in a state at a stage: their upper bounds reach the lower bound of the
+    /// optimum.
     pub(super) fn can_be_best(&self, stage: usize, state: usize) -> impl Iterator<Item = &Effect> {
         let (n, low) = (self.up.n_states, &self.low.value_hs);
         let n_causes = self.best_selector.n_causes();
@@ -274,7 +275,7 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// Between what the value of the other policy lies at a stage: at most, and at least.
+    /// Bounds on the value of the reference policy at a stage: upper, and lower.
     pub(super) fn interval(&self, other: Other, stage: usize) -> [&[f64]; 2] {
         let n = self.up.n_states;
         let [up, low] = match (other, &self.random) {
@@ -284,7 +285,7 @@ impl<'a> Difference<'a> {
         [&up[stage * n..(stage + 1) * n], &low[stage * n..(stage + 1) * n]]
     }
 
-    /// What causes are worth at a stage if the other policy is followed afterwards.
+    /// Values of configurations at a stage under the reference policy's continuation.
     pub(super) fn look_ahead(&mut self, other: Other, stage: usize, ahead: &mut Ahead) {
         let [up, low] = self.interval(other, stage + 1).map(<[f64]>::to_vec);
         ahead.reward = [&self.best, &self.worst].map(|belief| belief.rewards().to_vec());
@@ -307,7 +308,7 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// With what weight a constant of the next stage counts, where that depends on where a step leads.
+    /// The weight of a constant of the next stage, if it depends on the next state.
     pub(super) fn goes_on(&mut self, stage: usize, constant: f64) -> Option<Ends> {
         if self.best.ended().is_none() || constant == 0.0 {
             return None;
@@ -322,7 +323,7 @@ impl<'a> Difference<'a> {
         Some(Ends { up, low, weight })
     }
 
-    /// What an intervention sets off in a state.
+    /// The effect of an intervention in a state.
     pub(super) fn effect(&self, state: usize, action: Action) -> Effect {
         let cost = self.tabular.knowledge().interventions().cost(action);
         let at = match &self.best_selector {
@@ -337,7 +338,7 @@ impl<'a> Difference<'a> {
         Effect { cost, at }
     }
 
-    /// The interventions that can be best in each state; `None` if they are too many, or what they set off is not known.
+    /// The interventions that can be optimal in each state; `None` if they are too many, or their effects are unknown.
     pub(super) fn list_corners(&self) -> Option<Vec<Vec<Effect>>> {
         let (knowledge, mut room) = (self.tabular.knowledge(), MOST_EFFECTS);
         let states = knowledge.state_space();
@@ -368,7 +369,7 @@ impl<'a> Difference<'a> {
         (0..n_blocks).map(|block| (0..n_factors).map(|f| best.entries_of_sets(block, f)).collect()).collect()
     }
 
-    /// Sets of the rows of each state together, if there are such and they are not too much work.
+    /// Joint confidence sets of the rows of each state, if they apply and are affordable.
     fn list_together(&self) -> Option<Together> {
         let (view, evidence) = (self.tabular.view(), &self.tabular.evidence);
         let use_them = Together::fits(view) && !self.entries.is_empty();
@@ -376,7 +377,7 @@ impl<'a> Difference<'a> {
             .then(|| Together::new(evidence, &self.entries, self.delta_together))
     }
 
-    /// Multiplications that it takes to compare next states.
+    /// Number of multiplications for comparing next states.
     fn work(&self) -> u128 {
         let Some(corners) = &self.corners else { return u128::MAX };
         let layout = &self.tabular.view().layout;
@@ -385,7 +386,7 @@ impl<'a> Difference<'a> {
         (compared + own) as u128 * (layout.horizon * layout.n_states()) as u128
     }
 
-    /// Bounds of the probabilities of all next states, for every cause in a state.
+    /// Bounds of the probabilities of all next states, for every configuration in a state.
     pub(super) fn fill_joint(&self, stage: usize, state: usize, joint: &mut Joint) {
         let view = self.tabular.view();
         let Some(factors) = self.entries.get(view.block(stage)) else {
@@ -402,7 +403,7 @@ impl<'a> Difference<'a> {
                 for (factor, entries) in layout.factors.iter().zip(factors) {
                     let row = factor.state_row(&layout.state_space, state);
                     let own = &entries[end][(row * n_causes + cause) * factor.n_values..][..factor.n_values];
-                    // From the back, so that entries still to be read are not overwritten.
+                    // From the back, so that unread entries are not overwritten.
                     let filled = out.len() - from;
                     out.resize(from + filled * own.len(), 0.0);
                     for i in (0..filled).rev() {
@@ -415,7 +416,7 @@ impl<'a> Difference<'a> {
     }
 }
 
-/// r_c + E[u(s') | s, c] by the best or the pessimistic members, `[state][cause]`, where next states have these values.
+/// Optimistic or pessimistic r_c + E[u(s') | s, c], `[state][cause]`, for these next-state values.
 pub(super) fn look(belief: &mut Belief, stage: usize, next: &[f64]) -> Vec<f64> {
     let mut out = Vec::new();
     belief.expect_by_sets(stage, next, &mut out);
@@ -423,7 +424,7 @@ pub(super) fn look(belief: &mut Belief, stage: usize, next: &[f64]) -> Vec<f64> 
     out
 }
 
-/// Raises values to the least that is left to be paid.
+/// Raises values to the least remaining reward.
 pub(super) fn raise(value_hs: &mut [f64], floors: &[f64], n_states: usize) {
     for (values, floor) in value_hs.chunks_exact_mut(n_states).zip(floors) {
         values.iter_mut().for_each(|v| *v = v.max(*floor));

@@ -1,4 +1,5 @@
-//! Rows of one state together: a set for all of them at once, which pays once for holding and is round where intervals are a box.
+//! Joint confidence sets for all rows of one state: an ellipsoid in place of a box of intervals, at one union-bound
+//! cost.
 //!
 //! A sum over many rows, such as Σ_c d_c p_c·m, is off by Σ |g| |p − p^| if every row may be at the end of its own interval, and by far less
 //! if they cannot all be. For binary rows with p^ counted in n visits, (p^ − p) n has exponential moments below those of a normal with
@@ -22,13 +23,13 @@ use crate::learn::evidence::Evidence;
 use crate::learn::view::View;
 use crate::math::{ln, ln_1p};
 
-/// Strengths of the mixture, all of which hold: each is best for rows with about that number of visits.
+/// Strengths of the mixture, all of which hold: each is best for rows with about that many visits.
 const STRENGTHS: [f64; 5] = [8.0, 64.0, 512.0, 4096.0, 32768.0];
 
 /// Most factors: the polynomial has a coefficient for each subset of them.
 const MOST_FACTORS: usize = 6;
 
-/// Sets of the rows of each state.
+/// Joint confidence sets of the rows of each state.
 pub(super) struct Together {
     n_causes: usize,
     n_factors: usize,
@@ -40,20 +41,20 @@ pub(super) struct Together {
 struct Rows {
     /// `[cause][factor]`
     cells: Vec<Cell>,
-    /// 2 σ² (n + a)/n² of each row; infinite where nothing was seen.
+    /// 2 σ² (n + a)/n² of each row; infinite for unvisited rows.
     off: Vec<f64>,
     /// B
     budget: f64,
 }
 
-/// One factor's row under one cause.
+/// One factor's row under one configuration.
 #[derive(Clone, Copy)]
 struct Cell {
     /// Frequency of the second value.
     p: f64,
-    /// How far the interval of the row goes from there.
+    /// Distance from there to the farther end of the row's interval.
     far: f64,
-    /// Its place among the rows of the state; `None` if it is known.
+    /// Its index among the rows of the state; `None` if it is known.
     row: Option<u32>,
 }
 
@@ -66,7 +67,7 @@ pub(super) struct Scratch {
 }
 
 impl Together {
-    /// Whether there are such sets: every factor has two values, there are not too many, and the state is not seen whole.
+    /// Whether joint sets apply: every factor has two values, there are not too many, and the state is factored.
     pub(super) fn fits(view: &View) -> bool {
         let layout = &view.layout;
         !layout.flat
@@ -113,13 +114,13 @@ impl Together {
         Together { n_causes: layout.n_causes, n_factors: layout.factors.len(), blocks }
     }
 
-    /// Multiplications for one cause and one next state.
+    /// Number of multiplications for one configuration and one next state.
     pub(super) fn work(view: &View) -> u128 {
         8 * view.layout.factors.len() as u128
     }
 
-    /// Σ_c d_c p_c(y) for a next state y: its value at the frequencies, and how far it can be off. What [`Together::mean`] gives for the
-    /// function that is 1 in y, faster: coefficients are products.
+    /// Σ_c d_c p_c(y) for a next state y: its value at the frequencies, and its maximal error. Equals
+    /// [`Together::mean`] for the indicator of y, but faster: coefficients are products.
     pub(super) fn probability(
         &self,
         block: usize,
@@ -134,7 +135,7 @@ impl Together {
         let (mut centre, mut rest) = (0.0, 0.0);
         for &(cause, d) in d {
             let cells = &rows.cells[cause as usize * n..][..n];
-            // The probability of each factor's value, and the products of those before it and after it.
+            // The probability of each factor's value, and the products before and after it.
             let (mut own, mut before, mut after) =
                 ([0.0; MOST_FACTORS], [1.0; MOST_FACTORS + 1], [1.0; MOST_FACTORS + 1]);
             let second = |i: usize| y >> (n - 1 - i) & 1 == 1;
@@ -157,13 +158,13 @@ impl Together {
                     None => rest += d.abs() * others * cell.far,
                 }
             }
-            // All coefficients of higher degree, with the farthest of each factor.
+            // All coefficients of higher degree, with the largest error of each factor.
             rest += d.abs() * (farthest - after[0] - linear).max(0.0);
         }
         [centre, rest + rows.first_order(&scratch.gradient, &scratch.far)]
     }
 
-    /// Σ_c d_c p_c·m for a function m of the next state: its value at the frequencies, and how far it can be off.
+    /// Σ_c d_c p_c·m for a function m of the next state: its value at the frequencies, and its maximal error.
     pub(super) fn mean(
         &self,
         block: usize,
@@ -202,8 +203,8 @@ impl Together {
 
 #[cfg(test)]
 impl Together {
-    /// How far the rows of a state are outside of its set: 1 on its border, quadratic in how far they are from the frequencies. Also these,
-    /// `[cause][factor]`.
+    /// Normalised squared distance of a state's rows from the centre of its set: 1 on the border. Also the
+    /// frequencies, `[cause][factor]`.
     pub(super) fn place_of(&self, state: usize, p: impl Fn(usize, usize) -> f64) -> (f64, Vec<f64>) {
         let rows = &self.blocks[0][state];
         let mut of_row = vec![0.0; rows.off.len()];
@@ -232,7 +233,7 @@ impl Scratch {
 }
 
 impl Rows {
-    /// With the strength that is best if all rows matter alike.
+    /// Chooses the strength that is best if all rows matter equally.
     fn new(cells: Vec<Cell>, seen: &[[f64; 2]], price: f64) -> Rows {
         let with = |a: f64| {
             let budget = price + seen.iter().map(|[n, _]| 0.5 * ln_1p(n / a)).sum::<f64>();
@@ -247,7 +248,7 @@ impl Rows {
         Rows { cells, off, budget }
     }
 
-    /// At most Σ g (p − p^) over the rows: by the set of all of them, or by their intervals.
+    /// Upper bound on Σ g (p − p^) over the rows: by the joint set, or by their intervals.
     fn first_order(&self, gradient: &[f64], far: &[f64]) -> f64 {
         let (mut squares, mut unseen, mut box_) = (0.0, 0.0, 0.0);
         for ((g, far), off) in gradient.iter().zip(far).zip(&self.off) {
@@ -258,8 +259,8 @@ impl Rows {
     }
 }
 
-/// The coefficient of every subset of factors in E[m] as a polynomial in how far their rows are from the frequencies, the first factor the
-/// highest bit.
+/// The coefficient of every subset of factors in E[m] as a polynomial in the errors of their rows, the first factor as
+/// the highest bit.
 fn derivatives(cells: &[Cell], m: &[f64], out: &mut Vec<f64>) {
     out.clear();
     out.extend_from_slice(m);
@@ -274,7 +275,7 @@ fn derivatives(cells: &[Cell], m: &[f64], out: &mut Vec<f64>) {
     }
 }
 
-/// The greatest σ² of a probability in an interval: where it is nearest to one half.
+/// The greatest σ² of a probability in an interval: at its point nearest to one half.
 fn variance(low: f64, high: f64) -> f64 {
     let p = 0.5f64.clamp(low, high.max(low));
     let q = p.min(1.0 - p);
@@ -295,7 +296,7 @@ mod tests {
 
     use super::*;
 
-    /// E[m] under a product of binary factors, by all next states.
+    /// E[m] under a product of binary factors, by enumeration of next states.
     fn plain(p: &[f64], m: &[f64]) -> f64 {
         let n = p.len();
         let of = |y: usize| (0..n).map(|i| if y >> (n - 1 - i) & 1 == 1 { p[i] } else { 1.0 - p[i] }).product::<f64>();
@@ -319,7 +320,7 @@ mod tests {
     #[test]
     fn a_single_next_state_is_bounded_as_its_indicator_is() {
         let number = |i: usize| (i as f64 * 0.618_034).fract();
-        // Two causes share each row, and one row is known.
+        // Two configurations share each row, and one row is known.
         let cell = |i: usize| Cell { p: number(i), far: 0.1 * number(i + 50), row: (i < 5).then_some(i as u32) };
         let off = (0..5).map(|i| 0.01 * number(i + 9)).collect();
         let rows = Rows { cells: (0..12).map(|i| cell(i % 6)).collect(), off, budget: 9.0 };
@@ -360,7 +361,7 @@ mod tests {
             let mut counts = [[0.0; 2]; 12];
             let mut fails = false;
             for step in 0..1500 {
-                // The row that is visited next depends on what was seen.
+                // The next visited row depends on the data.
                 let row = if counts[step % 12][1] > 0.6 * counts[step % 12][0] { step % 12 } else { step * 7 % 12 };
                 counts[row][0] += 1.0;
                 counts[row][1] += f64::from(u8::from(rng.random::<f64>() < truth[row]));
@@ -375,7 +376,7 @@ mod tests {
             broken += u32::from(fails);
         }
         assert!(f64::from(broken) <= 0.2 * 200.0, "{broken}");
-        // Twelve rows with 500 visits each: half as wide as if every row were at the end of an interval of its own.
+        // Twelve rows with 500 visits each: half as wide as with every row at the end of its own interval.
         let rows = Rows::new(Vec::new(), &[[500.0, 0.25]; 12], ln(5.0 / 0.05));
         let far = ((ln(12.0 / 0.05) + 3.3) / (2.0 * 500.0)).sqrt();
         let (round, boxed) = (rows.first_order(&[1.0; 12], &[f64::INFINITY; 12]), 12.0 * far);

@@ -1,8 +1,8 @@
-//! How far from best the policy to deploy can be, now: bounds that hold at all times together with probability 1 − δ.
+//! Suboptimality certificates: anytime bounds on the gap of the policy to deploy, valid with probability 1 − δ.
 //!
-//! Everything rests on one event: every row that is learned lies in its confidence set, at every number of visits. The sets are
-//! those of [`Sets::Mixture`], which hold at all times at once, so a certificate may be asked for as often as one likes and a run
-//! may stop when it is good enough. `docs/theory/guarantees.md` has the statements and their proofs.
+//! All bounds rest on one event: every learned row lies in its confidence set, at every number of visits. The sets are
+//! those of [`Sets::Mixture`], which hold at all times simultaneously. So certificates may be requested at any time,
+//! and a run may stop once the gap is small enough. `docs/theory/guarantees.md` states and proves the bounds.
 
 mod decomposed;
 mod difference;
@@ -24,7 +24,7 @@ use super::{LearnError, LearnResult, Learner, Plans};
 use crate::plan::{Ties, check_policy};
 use crate::world::Action;
 
-/// A policy to deploy with what can be promised of it, by starting state.
+/// Suboptimality certificate: a policy to deploy with bounds on its value and its gap, by starting state.
 ///
 /// ```
 /// use dowise::{Arena, Learner, Preset, Knowledge, worlds};
@@ -40,48 +40,50 @@ use crate::world::Action;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
-    /// Probability with which anything in certificates of this evidence may be wrong, at any time (δ).
+    /// Probability that any certificate of this evidence is ever wrong (δ).
     pub delta: f64,
-    /// What to do, `[stage][state]`.
+    /// The policy, `[stage][state]`.
     pub policy_hs: Vec<Action>,
-    /// What this policy is worth at least, by starting state.
+    /// Lower bound on the value of this policy, by starting state.
     pub at_least_s: Vec<f64>,
-    /// What the best policy is worth at most.
+    /// Upper bound on the optimal value.
     pub best_at_most_s: Vec<f64>,
-    /// By how much the best policy exceeds this one at most. Often far less than the difference of the two above: what is not
-    /// known of both policies alike cancels.
+    /// Upper bound on the gap between the optimal policy and this one. Often far less than the difference of the two
+    /// bounds above, since uncertainty common to both policies cancels.
     pub gap_s: Vec<f64>,
-    /// By how much this policy exceeds interventions at random at least; `None` where their mean effect is not known exactly.
+    /// Lower bound on the advantage of this policy over random interventions; `None` if their mean effect is not known
+    /// exactly.
     pub above_random_s: Option<Vec<f64>>,
-    /// What of the gap stands for rounding: no smaller gap can be determined in this world.
+    /// The part of the gap that accounts for rounding: no smaller gap can be certified in this world.
     pub rounding: f64,
     /// [Fingerprint](super::Evidence::fingerprint) of the evidence.
     pub evidence: u64,
 }
 
 impl Certificate {
-    /// What the policy is worth at least, over these probabilities of starting states.
+    /// Lower bound on the value of the policy, for these probabilities of starting states.
     pub fn at_least(&self, start_s: &[f64]) -> f64 {
         over(&self.at_least_s, start_s)
     }
 
-    /// What the best policy is worth at most.
+    /// Upper bound on the optimal value.
     pub fn best_at_most(&self, start_s: &[f64]) -> f64 {
         over(&self.best_at_most_s, start_s)
     }
 
-    /// By how much the best policy exceeds this one at most.
+    /// Upper bound on the gap between the optimal policy and this one.
     pub fn gap(&self, start_s: &[f64]) -> f64 {
         over(&self.gap_s, start_s)
     }
 
-    /// The gap as a share of the way from interventions at random to the best policy, at most; `None` where it cannot be determined.
+    /// Upper bound on the gap as a share of the optimal policy's advantage over random interventions; `None` if it
+    /// cannot be determined.
     ///
-    /// With g the gap and w what the policy exceeds random by, a true gap x ≤ g is the share x/(x + w') ≤ g/(g + w) of the way,
+    /// With g the gap and w the policy's advantage over random, a true gap x ≤ g is the share x/(x + w') ≤ g/(g + w),
     /// w' ≥ w.
     pub fn share(&self, start_s: &[f64]) -> Option<f64> {
         let gap = self.gap(start_s);
-        // Where there is one policy only, it is the best and the one at random too.
+        // If there is only one policy, it is both optimal and random.
         if gap <= 0.0 {
             return Some(0.0);
         }
@@ -95,15 +97,16 @@ fn over(value_s: &[f64], start_s: &[f64]) -> f64 {
 }
 
 impl Learner {
-    /// The policy to deploy, and what can be promised of it with probability 1 − δ, at all times together.
+    /// The policy to deploy with its suboptimality certificate, which holds with probability 1 − δ at all times
+    /// simultaneously.
     ///
-    /// Of the plan of the pessimistic members and that of the posterior mean, the one whose gap is less, averaged over all states. The forms of
-    /// mechanisms (`logit`, `noisy_or`) are not believed: each of their rows counts by itself. Where the world is planned by components,
-    /// it is the plan of the posterior mean, and the gap is the difference of the two bounds: policies are not compared cause by cause there.
+    /// Of the pessimistic plan and the posterior-mean plan, the one with the smaller gap, averaged over all states, is
+    /// chosen. The forms of mechanisms (`logit`, `noisy_or`) are not used: each of their rows counts separately. In
+    /// decomposed planning, the policy is the posterior-mean plan, and the gap is the difference of the two bounds.
     ///
     /// # Cost
-    /// Three plans and four evaluations; where P(c | s, a) is known and not too large, a look at every corner of what
-    /// interventions can set off, O(H · S² · Z) each.
+    /// Three plans and four evaluations. If P(c | s, a) is known and not too large, also an evaluation of every corner
+    /// of the interventions' effects, O(H · S² · Z) each.
     pub fn certificate(&self, delta: f64) -> LearnResult<Certificate> {
         let (tabular, options) = self.to_certify(delta)?;
         let mean = || LearnResult::Ok(tabular.read(Estimator::Mean { prior: 1.0 }, 0, Ties::First)?.0.policy_hs);
@@ -121,7 +124,7 @@ impl Learner {
         Ok(if total(&mean) < total(&worst) { mean } else { worst })
     }
 
-    /// What can be promised of a given policy, `[stage][state]`.
+    /// The certificate of a given policy, `[stage][state]`.
     pub fn certificate_of(&self, policy_hs: &[Action], delta: f64) -> LearnResult<Certificate> {
         let (tabular, options) = self.to_certify(delta)?;
         let knowledge = tabular.knowledge();
@@ -132,7 +135,7 @@ impl Learner {
         Ok(Difference::new(tabular, &options)?.certify(policy_hs.to_vec()))
     }
 
-    /// The learner that counts, and the options of its certificates.
+    /// The tabular learner, and the options of its certificates.
     fn to_certify(&self, delta: f64) -> LearnResult<(&Tabular, Options)> {
         let Kind::Tabular(tabular) = &self.kind else { return Err(LearnError::NoTables) };
         if self.forgets() {
@@ -157,7 +160,7 @@ impl Learner {
     }
 }
 
-/// The options by which a learner's evidence is read for bounds.
+/// The learner's options for computing bounds.
 pub(crate) fn options_of_bounds(tabular: &Tabular, delta: f64) -> Options {
     Options { delta, cap: Cap::Stage, monotone: false, ..tabular.options.clone() }
 }
@@ -165,5 +168,5 @@ pub(crate) fn options_of_bounds(tabular: &Tabular, delta: f64) -> Options {
 #[cfg(test)]
 mod tests;
 
-/// The sets that certificates rest on.
+/// The confidence sets of certificates.
 const SETS: Sets = Sets::Mixture;

@@ -1,14 +1,14 @@
-//! A policy that does not depend on what was seen: interventions at random.
+//! The uniformly random policy as a reference: it does not depend on the data.
 //!
-//! Its value is a fixed function, so the narrow sets of `difference.rs` hold for it, and where what it sets off is known exactly,
-//! others are compared with it cause by cause.
+//! Its value is a fixed function, so the narrow sets of `difference.rs` hold for it. If its effects are known exactly,
+//! other policies are compared with it configuration by configuration.
 
 use super::difference::{Difference, raise};
 use super::step::{Effect, sparse};
 use crate::learn::selector::Selector;
 use crate::plan::{Buffers, Chooser, FollowMixed, Plan, Ties, backward_induction};
 
-/// What interventions at random set off, and between what their value lies.
+/// Effects of the random policy, and bounds on its value.
 pub(super) struct AtRandom {
     /// `[state]`, the same at all stages.
     pub(super) effects: Vec<Effect>,
@@ -18,12 +18,12 @@ pub(super) struct AtRandom {
 }
 
 impl Difference<'_> {
-    /// What an intervention at random sets off, where that is known.
+    /// The effect of the random policy in a state, if known.
     pub(super) fn random_effect(&self, state: usize) -> &Effect {
         &self.random.as_ref().expect("invariant: only policies that are there are compared with").effects[state]
     }
 
-    /// Interventions at random, if what they set off is known exactly, and between what their value lies.
+    /// The random policy with bounds on its value, if its effects are known exactly.
     pub(super) fn at_random(&mut self) -> Option<AtRandom> {
         let (n, n_causes) = (self.up.n_states, self.best_selector.n_causes());
         let follow = match &self.best_selector {

@@ -1,21 +1,24 @@
-//! Values up to a constant of each stage: much narrower bounds than those of the values themselves.
+//! Relative values (up to a constant of each stage): much narrower bounds than those of the values themselves.
 //!
-//! Whatever is not known far ahead raises or lowers all values alike, and only differences of values decide. Suppose that at the
-//! next stage V(y) = κ + m(y) + f(y) with |f(y)| ≤ w(y) and a number κ that nobody knows. Then for any distribution ρ
+//! Uncertainty far ahead shifts all values alike, and only differences of values matter for decisions. Suppose that at
+//! the next stage V(y) = κ + m(y) + f(y) with |f(y)| ≤ w(y) and an unknown number κ. Then for any distribution ρ
 //!
 //! ```text
 //! Σ_c P(c | s, a) p_c·V = (κ + ρ·f) + Σ_c P(c | s, a) p_c·m + (p_a − ρ)·f,   |(p_a − ρ)·f| ≤ Σ_y w(y) max |p_a(y) − ρ(y)|,
 //! ```
 //!
-//! with p_a = Σ_c P(c | s, a) p_c, so that at this stage, with κ + ρ·f for κ, every value lies within what r_c + p_c·m plus or minus that sum
-//! comes to. What was not known ahead is multiplied by how far interventions differ in where they lead, stage by stage; in the
-//! bounds of the values themselves it adds up. Two other choices are as valid: κ as it was, with p_c·f between the worst and the
-//! optimistic members for ∓w, and κ = 0 with the bounds of the values. At each stage the one with the smallest sum of widths is taken.
+//! with p_a = Σ_c P(c | s, a) p_c. So at this stage, with κ + ρ·f for κ, every value lies within that sum of the
+//! bounds of r_c + p_c·m. Uncertainty ahead is multiplied, stage by stage, by how far the next-state distributions of
+//! interventions differ. In the bounds of the values themselves it accumulates. Two other choices are valid: the same
+//! κ, with p_c·f between its pessimistic and optimistic estimates for ∓w, and κ = 0 with the bounds of the values. At
+//! each stage the choice with the smallest sum of widths is used.
 //!
-//! With a discount γ and what arriving pays, V(y) above is arrival(y) + γ V(y), and κ becomes γ κ: one number for all next states as before.
+//! With a discount γ and next-state rewards, V(y) above is arrival(y) + γ V(y), and κ becomes γ κ: still one number
+//! for all next states.
 //!
-//! Not so where episodes end: with e(y) = 1 where an episode that reaches y goes on, else 0, a step sees arrival(y) + γ e(y) (κ + m(y) + f(y)), and κ counts
-//! g_a = γ p_a·e times. What is left of it after the constant of this stage was taken out is bounded by a bound k of |κ| that is carried along:
+//! Terminal states break this. With e(y) = 1 where an episode that reaches y continues, else 0, a step's continuation
+//! is arrival(y) + γ e(y) (κ + m(y) + f(y)), and κ counts g_a = γ p_a·e times. A carried bound k of |κ| bounds the
+//! remainder after the constant of this stage is removed:
 //!
 //! ```text
 //! κ as it was:    constant γ κ,                   |κ (g_a − γ)| ≤ k max (γ − g_a),       k becomes γ k
@@ -23,7 +26,8 @@
 //! κ = 0:                                                                                  k = 0
 //! ```
 //!
-//! A narrower V up to a κ that is not known may then serve worse than a wider V, so policies are compared by both, with κ = 0 throughout as well.
+//! A narrower V up to an unknown κ may then serve worse than a wider V. So policies are also compared with κ = 0
+//! throughout.
 
 use super::difference::{Difference, Other, look};
 use super::step::{Effect, Ends, Joint};
@@ -31,12 +35,12 @@ use crate::learn::Plans;
 use crate::learn::belief::Belief;
 use crate::plan::Lookahead;
 
-/// Bounds of values up to a constant of each stage, `[stage][state]`, and one stage of zeros.
+/// Relative values: bounds up to a constant of each stage, `[stage][state]`, and one stage of zeros.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Relative {
     middle: Vec<f64>,
     half: Vec<f64>,
-    /// |κ| at most, `[stage]`; where no episode ends it is not asked for.
+    /// Bound on |κ|, `[stage]`; unused without terminal states.
     constant: Vec<f64>,
 }
 
@@ -46,31 +50,33 @@ impl Relative {
         [&self.middle, &self.half].map(|x| &x[stage * n..(stage + 1) * n])
     }
 
-    /// How large the constant of a stage can be.
+    /// Bound on the constant of a stage.
     pub(super) fn constant(&self, stage: usize) -> f64 {
         self.constant[stage]
     }
 }
 
-/// Bounds of the values of a stage up to a constant: upper and lower ends for every state, and how large the constant can be.
+/// Bounds of the values of a stage up to a constant: upper and lower ends for every state, and a bound on the
+/// constant.
 struct Bounds {
     ends: [Vec<f64>; 2],
     constant: f64,
 }
 
-/// What is known of the next stage up to a constant, seen from this one.
+/// Relative values of the next stage, as they enter this one.
 struct Next<'a> {
-    /// r_c + p_c·m, with m ± w or with m alone; by the best and the pessimistic members.
+    /// Optimistic and pessimistic r_c + p_c·m, with m ± w or with m alone.
     q: [Vec<f64>; 2],
     goes_on: Option<&'a Ends>,
-    /// |κ| at most.
+    /// Bound on |κ|.
     constant: f64,
-    /// m and w, where ρ·f is added to the constant.
+    /// m and w, if ρ·f is added to the constant.
     apart: Option<[Vec<f64>; 2]>,
 }
 
 impl Difference<'_> {
-    /// The values of the best policy, or of a fixed one, up to a constant of each stage; where episodes end, with the constant 0 as well.
+    /// The relative values of the optimal policy, or of a fixed one; with terminal states, with the constant 0 as
+    /// well.
     pub(super) fn all_relative_values(&mut self, other: Other) -> Vec<Relative> {
         let mut all = vec![self.relative_values(other, true)];
         if self.best.ended().is_some() && self.compares(other) {
@@ -85,7 +91,7 @@ impl Difference<'_> {
         let mut relative = Relative { middle: zeros.clone(), half: zeros, constant: vec![0.0; horizon + 1] };
         for stage in (0..horizon).rev() {
             let mut bounds = Bounds { ends: self.interval(other, stage).map(<[f64]>::to_vec), constant: 0.0 };
-            // At the last stage nothing is ahead but what arriving somewhere pays.
+            // At the last stage only next-state rewards are ahead.
             let ahead = stage + 1 < horizon || self.best.pays_on_next_state();
             if with_constants && self.compares(other) && ahead {
                 for candidate in self.one_stage(other, stage, &relative) {
@@ -103,7 +109,7 @@ impl Difference<'_> {
         relative
     }
 
-    /// The ends with the constant as it was, and with ρ·f added to it.
+    /// The bounds with an unchanged constant, and with ρ·f added to it.
     fn one_stage(&mut self, other: Other, stage: usize, relative: &Relative) -> Vec<Bounds> {
         let [middle, half] = relative.at(stage + 1, self.up.n_states);
         let constant = relative.constant(stage + 1);
@@ -120,14 +126,14 @@ impl Difference<'_> {
         out
     }
 
-    /// What the other policy makes of what is known of the next stage.
+    /// The bounds of the reference policy, from the relative values of the next stage.
     fn choose(&self, other: Other, stage: usize, next: &Next<'_>) -> Bounds {
         let (n, n_causes) = (self.up.n_states, next.q[0].len() / self.up.n_states);
         let discount = self.tabular.knowledge().world().discount();
         let mut joint = Joint::default();
         let rho = next.apart.as_ref().map(|_| self.typical_next(stage, &mut joint));
         let over_rho = |of: &[f64]| rho.iter().flatten().zip(of).map(|(r, x)| r * x).sum::<f64>();
-        // How often κ counts in the new constant, and how large that can be.
+        // The weight of κ in the new constant, and the bound on that constant.
         let typical = match (&rho, next.goes_on) {
             (Some(_), Some(goes_on)) => over_rho(&goes_on.weight),
             (Some(_), None) | (None, _) => discount,
@@ -180,7 +186,7 @@ impl Difference<'_> {
         Bounds { ends, constant }
     }
 
-    /// ρ: the mean of where the plan of the pessimistic members leads.
+    /// ρ: the mean next-state distribution of the pessimistic plan.
     fn typical_next(&self, stage: usize, joint: &mut Joint) -> Vec<f64> {
         let n = self.up.n_states;
         let mut rho = vec![0.0; n];
@@ -198,7 +204,7 @@ impl Difference<'_> {
     }
 }
 
-/// How wide they are, all states together.
+/// Total width over all states.
 fn width(ends: &[Vec<f64>; 2]) -> f64 {
     ends[0].iter().zip(&ends[1]).map(|(up, low)| up - low).sum()
 }

@@ -1,50 +1,50 @@
-//! One step compared: what an intervention can gain over another by where they lead, bounded over the sets.
+//! One-step comparison of two interventions: a bound, over the confidence sets, on the gain through their next states.
 //!
-//! With d_c the difference of the probabilities of causes, and what next states are worth within w of m up to a constant κ, |κ| ≤ k, that counts γ e(y) times
-//! in y (e(y) = 1 where the episode goes on),
+//! Let d_c be the difference of the configurations' probabilities. Let next-state values lie within w of m up to a
+//! constant κ, |κ| ≤ k, that counts γ e(y) times in y (e(y) = 1 where the episode continues). Then
 //!
 //! ```text
 //! Σ_c d_c (r_c + p_c·V') ≤ Σ_c d⁺ (r_c + p_c·m)_up − d⁻ (r_c + p_c·m)_low + Σ_y w(y) max |Σ_c d_c p_c(y)| + k max |Σ_c d_c γ p_c·e|.
 //! ```
 //!
-//! Without ends the last term is 0, since Σ_c d_c = 0.
+//! Without terminal states the last term is 0, since Σ_c d_c = 0.
 
 use super::joint_set::{Scratch, Together};
 
-/// What an intervention sets off: causes and their probabilities, in order of causes.
+/// Effect of an intervention: configurations and their probabilities, in order of configurations.
 #[derive(Clone, Debug)]
 pub(super) struct Effect {
     pub(super) cost: f64,
     pub(super) at: Vec<(u32, f64)>,
 }
 
-/// What a step that is compared sees ahead: what causes are worth, `[state][cause]`, if the other policy is followed afterwards.
+/// Inputs of a compared step: values of configurations, `[state][cause]`, under the reference policy's continuation.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// At most, and at least.
+    /// Upper, and lower bounds.
     pub(super) q: [Vec<f64>; 2],
     pub(super) reward: [Vec<f64>; 2],
-    /// Values of the next stage up to a constant; each is a bound of its own.
+    /// Relative values of the next stage; each gives its own bound.
     pub(super) around: Vec<Wrapper>,
 }
 
-/// What next states are worth up to a constant, seen from a step.
+/// Relative values of next states, as they enter a step.
 pub(super) struct Wrapper {
-    /// r_c + p_c·m by the best and by the pessimistic members, `[state][cause]`.
+    /// Optimistic and pessimistic r_c + p_c·m, `[state][cause]`.
     pub(super) middle_up: Vec<f64>,
     pub(super) middle_low: Vec<f64>,
-    /// m and w as a step sees them, `[next state]`.
+    /// m and w as they enter a step, `[next state]`.
     pub(super) middle: Vec<f64>,
     pub(super) half: Vec<f64>,
-    /// |κ| at most.
+    /// Bound on |κ|.
     pub(super) constant: f64,
-    /// With what weight κ counts; `None` where it counts alike wherever a step leads.
+    /// The weight of κ; `None` if it does not depend on the next state.
     pub(super) goes_on: Option<Ends>,
 }
 
-/// With what weight the value of the next stage counts in a step: γ p_c(the episode goes on).
+/// The weight of the next stage's value in a step: γ p_c(the episode continues).
 pub(super) struct Ends {
-    /// By the best and the pessimistic members, `[state][cause]`.
+    /// Optimistic and pessimistic, `[state][cause]`.
     pub(super) up: Vec<f64>,
     pub(super) low: Vec<f64>,
     /// γ 1{y has not ended}, `[next state]`.
@@ -55,7 +55,7 @@ pub(super) fn sparse(prob: &[f64]) -> Vec<(u32, f64)> {
     prob.iter().enumerate().filter(|(_, p)| **p > 0.0).map(|(c, p)| (c as u32, *p)).collect()
 }
 
-/// Bounds of the probability of every next state, `[cause][next state]`; no next states where they are not compared.
+/// Bounds of the probability of every next state, `[cause][next state]`; no next states if they are not compared.
 #[derive(Default)]
 pub(super) struct Joint {
     pub(super) low: Vec<f64>,
@@ -69,14 +69,14 @@ pub(super) struct Joint {
 /// One state at one stage.
 pub(super) struct Here<'a> {
     pub(super) ahead: &'a Ahead,
-    /// Its causes among those of all states.
+    /// Its configurations among those of all states.
     pub(super) cells: std::ops::Range<usize>,
     pub(super) joint: &'a mut Joint,
     pub(super) d: &'a mut Vec<(u32, f64)>,
     pub(super) rows: Option<RowsOf<'a>>,
 }
 
-/// The rows of one state, together.
+/// The joint confidence set of one state's rows.
 #[derive(Clone, Copy)]
 pub(super) struct RowsOf<'a> {
     pub(super) together: &'a Together,
@@ -85,19 +85,19 @@ pub(super) struct RowsOf<'a> {
 }
 
 impl RowsOf<'_> {
-    /// Σ_c d_c p_c·m: its value at the frequencies, and how far it can be off.
+    /// Σ_c d_c p_c·m: its value at the frequencies, and its maximal error.
     pub(super) fn mean(&self, d: &[(u32, f64)], m: &[f64], scratch: &mut Scratch) -> [f64; 2] {
         self.together.mean(self.block, self.state, d, m, scratch)
     }
 
-    /// Σ_c d_c p_c(y), in the same way.
+    /// Σ_c d_c p_c(y): its value at the frequencies, and its maximal error.
     fn probability(&self, d: &[(u32, f64)], y: usize, scratch: &mut Scratch) -> [f64; 2] {
         self.together.probability(self.block, self.state, d, y, scratch)
     }
 }
 
 impl Here<'_> {
-    /// At most Σ_c (P(c | s, a) − P(c | s, b)) q(s, c) − cost(a) + cost(b).
+    /// Upper bound on Σ_c (P(c | s, a) − P(c | s, b)) q(s, c) − cost(a) + cost(b).
     pub(super) fn gain(&mut self, a: &Effect, b: &Effect) -> f64 {
         subtract(&a.at, &b.at, self.d);
         let Ahead { q: [q_up, q_low], reward: [reward_up, reward_low], around } = self.ahead;
@@ -180,7 +180,7 @@ impl Effect {
     }
 }
 
-/// The differences of two lists of probabilities, both in order of causes.
+/// The differences of two lists of probabilities, both in order of configurations.
 fn subtract(a: &[(u32, f64)], b: &[(u32, f64)], out: &mut Vec<(u32, f64)>) {
     out.clear();
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());

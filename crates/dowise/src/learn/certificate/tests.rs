@@ -1,3 +1,5 @@
+//! Tests of suboptimality certificates.
+
 use std::ops::ControlFlow;
 
 use super::*;
@@ -16,10 +18,10 @@ fn small_paper(seed: &str) -> World {
     worlds::world("paper", &[("factors", "2"), ("levels", "2"), ("horizon", "4"), ("seed", seed)]).unwrap()
 }
 
-/// Kinds of worlds in which next values enter a step otherwise than as they are.
+/// Kinds of worlds with different continuations.
 const KINDS: [&str; 5] = ["plain", "ends", "discount", "arrival", "all"];
 
-/// A world whose episodes end, whose later steps count less, or in which arriving somewhere pays.
+/// A world with terminal states, a discount, or next-state rewards.
 fn of_kind(world: &World, kind: &str) -> World {
     let last = world.state().len() - 1;
     let name = |factor: usize| world.variable(world.state()[factor]).name.clone();
@@ -43,12 +45,13 @@ fn of_kind(world: &World, kind: &str) -> World {
     World::from_toml(&text, kind).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// A number between 0 and 1 that looks random.
+/// A pseudo-random number between 0 and 1.
 fn number(i: u64) -> f64 {
     (splitmix64(i) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Values of the best policy and of a given one by plain loops, in the model with these rows, `[factor][state row][cause][value]`.
+/// Values of the optimal policy and of a given one by plain loops, in the model with these rows, `[factor][state
+/// row][cause][value]`.
 fn by_loops(world: &World, rows: &[Vec<f64>], policy_hs: &[Action]) -> [Vec<f64>; 2] {
     let knowledge = Knowledge::of(world);
     let options = "cf-ucbvi".parse::<crate::Preset>().unwrap().options(10, 1);
@@ -119,7 +122,7 @@ fn no_model_within_the_sets_has_a_larger_gap_or_values_outside_of_the_bounds() {
                 };
                 entries.iter().map(rows).collect()
             };
-            // Drawn towards the frequencies until the rows of every state are in their set.
+            // Moved towards the frequencies until the rows of every state are in their set.
             let inside = |shares: &[f64]| -> Vec<Vec<f64>> {
                 let first = at(shares);
                 let mut rows = first.clone();
@@ -133,7 +136,7 @@ fn no_model_within_the_sets_has_a_larger_gap_or_values_outside_of_the_bounds() {
                     for (i, p) in seen.iter().enumerate() {
                         let (c, f) = (i / layout.factors.len(), i % layout.factors.len());
                         let [lo, hi] = [0, 1].map(|end| entries[f][end][cell(f, s, c) + 1]);
-                        // Rows are shared by states, so they are set from where they were at first.
+                        // States share rows, so rows are computed from their initial position.
                         let now = (p + (first[f][cell(f, s, c) + 1] - p) / farthest.sqrt()).clamp(lo, hi);
                         (rows[f][cell(f, s, c)], rows[f][cell(f, s, c) + 1]) = (1.0 - now, now);
                     }
@@ -158,7 +161,7 @@ fn no_model_within_the_sets_has_a_larger_gap_or_values_outside_of_the_bounds() {
             for member in 0..10u64 {
                 check(&(0..n_rows as u64).map(|i| number(member * 1000 + i)).collect::<Vec<_>>());
             }
-            // The ends that are worst for the policy, one row after the other.
+            // The ends that are worst for the policy, one row after another.
             let mut shares: Vec<f64> = (0..n_rows as u64).map(|i| number(i).round()).collect();
             let mut most = check(&shares);
             for i in (0..n_rows).chain(0..n_rows) {
@@ -169,7 +172,7 @@ fn no_model_within_the_sets_has_a_larger_gap_or_values_outside_of_the_bounds() {
                 }
             }
         }
-        // Some member comes near: a bound of half the size would have failed.
+        // Some model in the sets comes near: a bound of half the size would fail.
         assert!(tightest < 0.5, "{kind}: {tightest}");
     }
 }
@@ -205,7 +208,7 @@ fn promises_are_kept_in_true_worlds_with_ends_discounts_and_rewards_on_next_valu
         }
         is_kept(&of_kind(&small_paper("5"), kind), "graph-psrl:unknown=all", 200, 2);
     }
-    // Rewards on next values and the present together, ends, discounts, the stage as a parent.
+    // Joint rewards of next and present values, terminal states, discounts, the stage as a parent.
     for (text, name) in [
         (include_str!("../../../../../docs/gallery/machine-maintenance.toml"), "machine-maintenance"),
         (include_str!("../../../../../docs/gallery/adaptive-course.toml"), "adaptive-course"),
@@ -215,7 +218,7 @@ fn promises_are_kept_in_true_worlds_with_ends_discounts_and_rewards_on_next_valu
     }
 }
 
-/// Plays, and compares what is promised with the truth.
+/// Simulates episodes, and compares the certificate with the truth.
 fn is_kept(world: &World, learner: &str, episodes: u64, seed: u64) {
     let (arena, agent) = play(world, learner, episodes, seed);
     let start = arena.start_distribution();
@@ -224,7 +227,7 @@ fn is_kept(world: &World, learner: &str, episodes: u64, seed: u64) {
     assert!(c.at_least(&start) <= value + 1e-9, "{learner} {seed}: at least");
     assert!(best <= c.best_at_most(&start) + 1e-9, "{learner} {seed}: at most");
     assert!(best - value <= c.gap(&start) + 1e-9, "{learner} {seed}: gap");
-    // The gap is no more than the two bounds say, and less where causes are compared.
+    // The gap is at most the difference of the two bounds, and less if configurations are compared.
     let plain = c.best_at_most(&start) - c.at_least(&start);
     assert!(c.gap(&start) <= plain + 1e-9, "{learner} {seed}: {} {plain}", c.gap(&start));
     if let Some(share) = c.share(&start) {
@@ -282,7 +285,7 @@ fn what_cannot_be_certified_is_refused() {
 
 #[test]
 fn nothing_is_promised_by_a_view_that_no_data_make_right() {
-    // Both factors follow one coin, which those who forget causes take for two.
+    // Both factors follow one coin, which learners without key variables take for two.
     let shared = "dowise = 1\nname = \"one coin\"\nhorizon = 2\n\
         [state.a]\nvalues = 2\nscope = [\"z\"]\nnext = [[1.0, 0.0], [0.0, 1.0]]\n\
         [state.b]\nvalues = 2\nscope = [\"z\"]\nnext = [[1.0, 0.0], [0.0, 1.0]]\n\

@@ -1,32 +1,32 @@
-//! How strongly each parent acts on its child, by what is known and what was seen: for people who look at a causal graph.
+//! Estimated strength of every edge of the causal graph, from known and learned mechanisms, for display.
 
 use super::{Evidence, SeenOf};
 use crate::learn::options::Causes;
 use crate::world::{Mechanism, VarId, World};
 
-/// Rows of a table, and values of a parent, up to which a strength is worked out.
+/// Most rows of a table, and values of a parent, for which a strength is computed.
 const MOST_ROWS: usize = 1 << 16;
 const MOST_VALUES: usize = 64;
 
-/// What is believed of one arrow of the graph.
+/// Estimated strength of one edge of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrowSeen {
-    /// What the arrow leads into.
+    /// The kind of table that the edge leads into.
     pub of: SeenOf,
-    /// The variable that acts.
+    /// The parent.
     pub parent: String,
-    /// The variable, state factor or reward term that it acts on.
+    /// The child: a variable, state factor or reward term.
     pub child: String,
-    /// How much the child changes with the parent, from 0 to 1: the greatest distance in total variation between its distributions for
-    /// two values of the parent, all else equal, on average over what else it depends on (by visits, where it is learned). For a
-    /// reward, the greatest difference as a share of its range. `None`: not seen yet, or its table is too large.
+    /// Effect size of the parent on the child, from 0 to 1: the greatest total-variation distance between the child's
+    /// distributions for two values of the parent, other parents fixed, averaged over these (by visits, if learned).
+    /// For a reward, the greatest difference as a share of its range. `None`: no data, or a table that is too large.
     pub strength: Option<f64>,
 }
 
-/// Fills in a row's distribution; its weight, 0 where nothing is known of it.
+/// Fills in a row's distribution; returns its weight, 0 for an unknown row.
 type Row<'a> = &'a dyn Fn(usize, &mut [f64]) -> f64;
 
-/// Rows of a table: how much each is worth, and its distribution.
+/// Rows of a table: their weights and distributions.
 struct Rows<'a> {
     sizes: Vec<usize>,
     n_values: usize,
@@ -69,7 +69,7 @@ impl Rows<'_> {
     }
 }
 
-/// A row of counts with one visit more, spread over all values; the visits that there were.
+/// Posterior mean of a row of counts with a prior of one visit, uniform over values; returns its visits.
 fn posterior(counts: impl Iterator<Item = u32>, out: &mut [f64]) -> f64 {
     let mut n = 0.0;
     for (p, count) in out.iter_mut().zip(counts) {
@@ -82,10 +82,10 @@ fn posterior(counts: impl Iterator<Item = u32>, out: &mut [f64]) -> f64 {
 }
 
 impl Evidence {
-    /// What is believed of every arrow of the graph; rows that have to be learned are read with one visit more, spread over all values.
+    /// Estimated strengths of all edges of the graph; unknown rows have a prior of one visit, uniform over values.
     ///
-    /// Learners that see the state whole, or causes other than each factor's own parents, keep no table for an arrow into a next state;
-    /// its strength is `None` then.
+    /// Learners with whole states, or with configurations other than each factor's own parents, have no table for an
+    /// edge into a next state. Its strength is then `None`.
     pub fn arrows(&self) -> Vec<ArrowSeen> {
         let (world, view) = (self.view.knowledge.world(), &self.view);
         let mut out = Vec::new();
@@ -101,7 +101,7 @@ impl Evidence {
         }
         let unknown = view.mechanisms.as_ref();
         for mechanism in world.mechanisms() {
-            // One whose hidden parents were marginalised out is not the same table any more.
+            // A mechanism with hidden parents marginalised out has a different table.
             let found = unknown.into_iter().flat_map(|m| m.unknown.iter().zip(&self.mechanisms).map(move |r| (m, r)));
             let same = |m: &Mechanism| m.children == mechanism.children && m.parents == mechanism.parents;
             let found = found
@@ -124,7 +124,7 @@ impl Evidence {
                 out.copy_from_slice(&[share, 1.0 - share]);
                 weight
             };
-            // Of next values the rows are others than those of the scope.
+            // The rows of next values differ from those of the scope.
             let own = term.next.is_empty() && paid.is_none_or(|p| p.n.len() == sizes.iter().product::<usize>());
             let rows = Rows { sizes, n_values: 2, row: &row };
             for (axis, &parent) in term.scope.iter().enumerate() {
@@ -145,7 +145,7 @@ fn n_rows(world: &World, m: &Mechanism) -> usize {
     world.sizes(&m.parents).iter().product()
 }
 
-/// Adds the arrows of a mechanism: by its table where it was given, or else by what was learned.
+/// Adds the edges of a mechanism: by its known table, or else by the learned one.
 fn add(out: &mut Vec<ArrowSeen>, world: &World, m: &Mechanism, of: SeenOf, learned: Option<Row<'_>>) {
     let n_values: usize = world.sizes(&m.children).iter().product();
     let table = m.table.as_deref();
@@ -186,7 +186,8 @@ mod tests {
         let knowledge = Knowledge::of(&world());
         let mut evidence = Evidence::new(&knowledge, &Options::default()).expect("evidence");
         let arrows = evidence.arrows();
-        // By hand: x moves z by 0.7, 0.7 and 0.3 for the three values of u; u by 0.4 for x = 0 and not at all for x = 1.
+        // By hand: x changes z by 0.7, 0.7 and 0.3 for the three values of u; u by 0.4 for x = 0 and not at all for x
+        // = 1.
         let near =
             |found: Option<f64>, by: f64| assert!(found.is_some_and(|f| (f - by).abs() < 1e-12), "{found:?} {by}");
         near(strength(&arrows, "x", "z"), (0.7 + 0.7 + 0.3) / 3.0);

@@ -1,4 +1,4 @@
-//! Visits of the rows of one table, and what came of them.
+//! Visit counts of one table: visits of every row and of every outcome in it.
 
 use super::EvidenceError;
 
@@ -33,12 +33,12 @@ impl Counts {
         self.add_times(cell / self.n_values, cell % self.n_values, times);
     }
 
-    /// Whether this value of a row was ever counted.
+    /// Whether this value of a row has visits.
     pub(crate) fn has(&self, row: usize, value: usize) -> bool {
         self.n_rv[row * self.n_values + value] > 0
     }
 
-    /// Takes visits back.
+    /// Removes visits.
     pub(crate) fn remove(&mut self, row: usize, value: usize, times: u32) {
         self.n_r[row] -= times;
         self.n_rv[row * self.n_values + value] -= times;
@@ -49,13 +49,13 @@ impl Counts {
         &self.n_rv[row * self.n_values..(row + 1) * self.n_values]
     }
 
-    /// Everything that was counted, as (row, value, visits), in order.
+    /// All counts, as (row, value, visits), in order.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let cells = self.n_rv.iter().enumerate().filter(|(_, n)| **n > 0);
         cells.map(|(i, &n)| ((i / self.n_values) as u32, (i % self.n_values) as u32, n)).collect()
     }
 
-    /// Rows that were visited.
+    /// Visited rows.
     pub(crate) fn visited(&self) -> impl Iterator<Item = usize> {
         self.n_r.iter().enumerate().filter(|(_, n)| **n > 0).map(|(row, _)| row)
     }
@@ -65,7 +65,7 @@ impl Counts {
         self.n_r.iter().map(|&n| u128::from(n)).sum()
     }
 
-    /// Adds the visits of another table of the same shape; nothing is changed if some sum is too large to be counted.
+    /// Whether the visits of another table of the same shape can be added without overflow.
     pub(crate) fn fits_with(&self, other: &Counts) -> bool {
         self.n_r.iter().zip(&other.n_r).all(|(a, b)| a.checked_add(*b).is_some())
     }

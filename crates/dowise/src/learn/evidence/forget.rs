@@ -1,16 +1,16 @@
-//! What evidence forgets: whole steps that are too old, and the earlier visits of a row that has changed.
+//! Forgetting in evidence: removal of old steps, and of a row's visits before its change point.
 
 use super::{Changed, Counted, Evidence, EvidenceError};
 use crate::learn::observation::Observation;
 
-/// A row of one of the tables that are counted in.
+/// A row of one of the counted tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowAt {
     /// Of a factor's transitions.
     Transition { block: usize, factor: usize, row: usize },
-    /// Of a mechanism that has to be learned.
+    /// Of an unknown mechanism.
     Mechanism { index: usize, row: usize },
-    /// Of a reward term that has to be learned.
+    /// Of an unknown reward term.
     Payment { term: usize, row: usize },
 }
 
@@ -23,7 +23,7 @@ impl RowAt {
         }
     }
 
-    /// Where a value of the row, or a payment, is counted.
+    /// The counted cell of a value of the row, or of a reward.
     fn counted(self, value: u128) -> Counted {
         match self {
             RowAt::Transition { block, factor, row } => {
@@ -36,7 +36,7 @@ impl RowAt {
 }
 
 impl Counted {
-    /// The row, and the value or the share that was paid.
+    /// The row, and the value or the share of the reward.
     pub(crate) fn row(self) -> (RowAt, u128) {
         match self {
             Counted::Transition { block, factor, row, value } => {
@@ -58,7 +58,7 @@ impl Evidence {
         }
     }
 
-    /// Calls `at` for everything that an observation of this world is counted in.
+    /// Calls `at` for every cell that counts an observation of this world.
     pub(crate) fn places_of(
         &self,
         observation: &Observation<'_>,
@@ -69,13 +69,13 @@ impl Evidence {
         Ok(())
     }
 
-    /// Takes out an observation that was counted as often as this, and not taken out since.
+    /// Removes an observation with this multiplicity, which must still be counted.
     pub(crate) fn forget(&mut self, observation: &Observation<'_>, times: u32, tell: impl FnMut(Changed)) {
         let done = self.check(observation).expect("invariant: what is forgotten was counted");
         self.take_out(observation, done, times, |_| true, tell);
     }
 
-    /// Takes back an observation that was counted, of the places in which `remembers` says that it still is.
+    /// Removes an observation from the cells that, by `remembers`, still count it.
     pub(crate) fn remove_remembered(
         &mut self,
         observation: &Observation<'_>,
@@ -90,7 +90,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Visits of a row by value, or its payments and their exact sum.
+    /// Visits of a row by value, or its number of rewards and their exact sum.
     pub(crate) fn row_of(&self, at: RowAt) -> RowSeen<'_> {
         match at {
             RowAt::Transition { block, factor, row } => RowSeen::Values(self.transitions[block][factor].values(row)),
@@ -102,7 +102,7 @@ impl Evidence {
         }
     }
 
-    /// Forgets what was seen of a row but for these values, or payments, each with how often; none may be more than there were.
+    /// Reduces a row to these values, or rewards, with multiplicities; none may exceed the present counts.
     pub(crate) fn keep_of_row(
         &mut self,
         at: RowAt,
@@ -128,7 +128,7 @@ impl Evidence {
                 }
             }
             RowAt::Payment { term, row } => {
-                // The hash is linear in the number of payments and in their sum.
+                // The hash is linear in the number of rewards and in their sum.
                 let of = |n: u32, sum: u128| {
                     let [none, all] = [0, sum].map(|share| at.counted(share).hash());
                     all.wrapping_sub(none).wrapping_add(none.wrapping_mul(n.into()))
@@ -149,10 +149,10 @@ impl Evidence {
     }
 }
 
-/// What was seen of a row.
+/// Sufficient statistics of a row.
 pub(crate) enum RowSeen<'a> {
     /// Visits by value.
     Values(&'a [u32]),
-    /// Payments, and the exact sum of their shares.
+    /// Number of rewards, and the exact sum of their shares.
     Paid(u32, u128),
 }

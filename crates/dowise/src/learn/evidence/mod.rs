@@ -1,4 +1,5 @@
-//! What was seen: visits of every row of every table, and what was paid. It does not know in what order, from whom, or why.
+//! Evidence: sufficient statistics of observations, that is visit counts of every table row and sums of rewards.
+//! Evidence does not depend on the order, the source or the purpose of the observations.
 
 mod arrows;
 mod counts;
@@ -23,7 +24,8 @@ use super::observation::Observation;
 use super::view::View;
 use crate::random::splitmix64;
 
-/// Visits of every row that a learner counts: transitions, unknown mechanisms, and payments of unknown rewards.
+/// Evidence: visit counts of every row that a learner counts, for transitions, unknown mechanisms, and unknown
+/// rewards.
 ///
 /// Adding observations in any order, or to several pieces that are merged, gives the same bytes; an observation can be taken
 /// back. Only numbers of visits and exact sums are kept: means, sets and samples follow from them.
@@ -55,19 +57,19 @@ pub struct Evidence {
     pub(crate) payments: Vec<Payments>,
     /// Visits of states, `[stage][state]`.
     pub(crate) visits_hs: Vec<u32>,
-    /// Observations added and not taken back.
+    /// Observations added and not removed.
     steps: u64,
-    /// Sum over everything counted of a hash of where it was counted: the same for the same evidence, whatever the order.
+    /// Sum over all counted cells of a hash of the cell: the same for the same evidence, in any order.
     hash: u128,
 }
 
-/// Why evidence cannot take something in.
+/// Errors of updating or restoring evidence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvidenceError {
-    /// A row has as many visits as can be counted.
+    /// A counter is at its maximum.
     #[error("a row would have been seen more than 4,294,967,295 times, which cannot be counted")]
     Full,
-    /// An observation that does not say what was done.
+    /// An observation without its intervention.
     #[error("the observation does not say what was done; call `did` when it is made")]
     NothingDone,
     /// An observation of another world.
@@ -76,23 +78,23 @@ pub enum EvidenceError {
          make it from what this learner was given"
     )]
     OtherWorld,
-    /// An observation that is to be taken back cannot have been added.
+    /// An observation to remove cannot have been added.
     #[error("this observation is not part of the evidence, so it cannot be taken back")]
     NotThere,
-    /// Evidence of another world, or counted in another way.
+    /// Evidence of another world, or of another view.
     #[error("the evidence was counted for another world or in another way (fingerprint {other}, here {here})")]
     OtherView {
-        /// Fingerprint of what the other evidence counts.
+        /// Fingerprint of the view of the other evidence.
         other: String,
-        /// Fingerprint of what is counted here.
+        /// Fingerprint of the view of this evidence.
         here: String,
     },
-    /// Saved evidence that cannot be.
+    /// Saved evidence that is impossible.
     #[error("the saved evidence cannot be right: {field}: {why}; the file is damaged")]
     Damaged {
-        /// Which part of it.
+        /// The invalid part.
         field: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// Not saved evidence at all.
@@ -100,7 +102,7 @@ pub enum EvidenceError {
     Format(String),
 }
 
-/// A row that has changed: what a belief has to read again.
+/// A changed row, which a belief must update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
     /// A row of a factor's transitions.
@@ -111,19 +113,19 @@ pub(crate) enum Changed {
     Payment,
 }
 
-/// A row that an observation would be counted in.
+/// A row that counts an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Looked {
     /// Of a factor's transitions.
     Transition { factor: usize, row: usize },
-    /// Of a mechanism that has to be learned.
+    /// Of an unknown mechanism.
     Mechanism { index: usize, row: usize },
-    /// Of a reward term that has to be learned.
+    /// Of an unknown reward term.
     Payment { term: usize, row: usize },
 }
 
 impl Evidence {
-    /// Nothing seen yet, counted in the way of a learner with these options.
+    /// Evidence without observations, for the view of a learner with these options.
     pub fn new(knowledge: &super::Knowledge, options: &super::Options) -> Result<Evidence, super::LearnError> {
         super::memory::fits_evidence(knowledge, options)?;
         let view = View::of(knowledge, options)?;
@@ -145,12 +147,12 @@ impl Evidence {
         }
     }
 
-    /// Counts one observation; nothing is changed if that cannot be done.
+    /// Adds one observation; an error changes nothing.
     pub fn add(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         self.add_and_tell(observation, |_, _| {})
     }
 
-    /// [`Evidence::add`], telling of every row that has changed and how often it has been seen now.
+    /// [`Evidence::add`] with a callback for every changed row and its visits.
     #[inline]
     pub(crate) fn add_and_tell(
         &mut self,
@@ -161,7 +163,7 @@ impl Evidence {
         let Evidence { view, transitions, mechanisms, payments, visits_hs, .. } = self;
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
-        // Inlined where each kind of place is made, so that a step that is played does not ask which kind it is.
+        // Inlined for each kind of cell, so that a step needs no dispatch.
         places(
             view,
             observation,
@@ -192,12 +194,12 @@ impl Evidence {
         Ok(())
     }
 
-    /// Counts an observation that was made this many times; nothing is changed if that cannot be done.
+    /// Adds an observation with a multiplicity; an error changes nothing.
     pub fn add_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
         self.add_times_and_tell(observation, times, |_, _| {})
     }
 
-    /// [`Evidence::add_times`], telling of every row that has changed and how often it has been seen now.
+    /// [`Evidence::add_times`] with a callback for every changed row and its visits.
     pub(crate) fn add_times_and_tell(
         &mut self,
         observation: &Observation<'_>,
@@ -232,7 +234,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// The same counts for another view of the same tables, such as that of a world with other numbers.
+    /// The same counts for another view of the same tables, such as that of a world with other parameters.
     pub(crate) fn moved_to(mut self, view: &Arc<View>) -> Evidence {
         let empty = Evidence::of(view);
         let shape = |e: &Evidence| {
@@ -244,7 +246,7 @@ impl Evidence {
         self
     }
 
-    /// What was done, if the observation is one of this world.
+    /// Checks that the observation belongs to this world; returns its intervention.
     #[inline]
     fn check(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
         let action = observation.done(&self.view.knowledge, self.view.sizes.iter().copied())?;
@@ -266,17 +268,17 @@ impl Evidence {
         room
     }
 
-    /// Whether an observation can be added; what was done.
+    /// Checks that an observation can be added; returns its intervention.
     pub(crate) fn check_addition(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
         let done = self.check(observation)?;
-        // No row has more visits than there were steps, so the rows need not be looked at before this.
+        // No row has more visits than there were steps, so rows need no earlier check.
         if self.steps >= u64::from(u32::MAX) && !self.has_room(observation, done) {
             return Err(EvidenceError::Full);
         }
         Ok(done)
     }
 
-    /// Whether an observation can be counted this many times; what was done.
+    /// Checks that an observation can be added this many times; returns its intervention.
     pub(crate) fn check_additions(&self, observation: &Observation<'_>, times: u32) -> Result<Done, EvidenceError> {
         let done = self.check_addition(observation)?;
         // No row has more visits than there were steps.
@@ -286,7 +288,7 @@ impl Evidence {
         Ok(done)
     }
 
-    /// Whether an observation can be taken back; what was done.
+    /// Checks that an observation can be removed; returns its intervention.
     pub(crate) fn check_removal(&self, observation: &Observation<'_>) -> Result<Done, EvidenceError> {
         let done = self.check(observation)?;
         let mut there = self.visits_hs[observation.stage * self.view.layout.n_states() + observation.state] > 0;
@@ -294,16 +296,16 @@ impl Evidence {
         if there { Ok(done) } else { Err(EvidenceError::NotThere) }
     }
 
-    /// Takes one observation back that was added before.
+    /// Removes one observation that was added before.
     ///
-    /// Only counts are kept, so what is refused, and changes nothing, is an observation that cannot have been added: some row
-    /// that it would be counted in was never seen. One that was never added but whose rows were all seen in others cannot be determined
-    /// from one that was; a [`Session`](super::Session) knows its own observations, and refuses others.
+    /// Evidence stores only counts. So an observation is refused, without changes, if one of its rows has no visits.
+    /// An observation that was never added, but whose rows all have visits from others, cannot be distinguished. A
+    /// [`Session`](super::Session) knows its own observations, and refuses others.
     pub fn remove(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         self.remove_and_tell(observation, |_| {})
     }
 
-    /// [`Evidence::remove`], telling of every row that has changed.
+    /// [`Evidence::remove`] with a callback for every changed row.
     pub(crate) fn remove_and_tell(
         &mut self,
         observation: &Observation<'_>,
@@ -314,7 +316,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Takes an observation out as often as this, of the places in which it is still counted.
+    /// Removes an observation with this multiplicity from the cells that still count it.
     fn take_out(
         &mut self,
         observation: &Observation<'_>,
@@ -351,7 +353,7 @@ impl Evidence {
         self.hash = self.hash.wrapping_sub(hash.wrapping_mul(times.into()));
     }
 
-    /// Calls `at` for every row that an observation would be counted in, with its visits.
+    /// Calls `at` for every row that counts an observation, with its visits.
     pub(crate) fn visits_of(&self, observation: &Observation<'_>, mut at: impl FnMut(Looked, u32)) {
         let done =
             self.check(observation).expect("invariant: what is looked up is of this world and says what was done");
@@ -366,7 +368,7 @@ impl Evidence {
         });
     }
 
-    /// Adds all of other evidence; nothing is changed if that cannot be done.
+    /// Adds all of other evidence; an error changes nothing.
     pub fn merge(&mut self, other: &Evidence) -> Result<(), EvidenceError> {
         if !Arc::ptr_eq(&self.view, &other.view) {
             let (here, theirs) = (self.view.fingerprint(), other.view.fingerprint());
@@ -392,12 +394,12 @@ impl Evidence {
         Ok(())
     }
 
-    /// Observations added and not taken back.
+    /// Observations added and not removed.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// A number for exactly this evidence: equal evidence has equal fingerprints, other evidence almost surely not.
+    /// Fingerprint: equal evidence has equal fingerprints, other evidence almost surely not.
     pub fn fingerprint(&self) -> u64 {
         splitmix64(self.hash as u64 ^ splitmix64((self.hash >> 64) as u64 ^ splitmix64(self.steps)))
     }

@@ -1,16 +1,17 @@
-//! What rewards were paid: for each row their number and their exact sum.
+//! Reward observations: for each row their number and their exact sum.
 
 use serde::{Deserialize, Serialize};
 
 use super::EvidenceError;
 
-/// One payment of the whole range, in the unit of the sums.
+/// One reward of the whole range, in the unit of the sums.
 pub(crate) const WHOLE: u128 = 1 << 64;
 
-/// What the mean of a reward term is worth in each of its rows, in payments.
+/// Prior weight of the mean of a reward term in each of its rows, in reward observations.
 const PRIOR_PAYMENTS: f64 = 2.0;
 
-/// Payments of the rows of one reward term, each as a share of the term's range in 2⁻⁶⁴: sums do not depend on order.
+/// Reward observations of the rows of one term, each as a share of the term's range in 2⁻⁶⁴: sums do not depend on
+/// order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Payments {
     pub(crate) n: Vec<u32>,
@@ -36,7 +37,7 @@ impl Payments {
         self.sum[row] += share * u128::from(times);
     }
 
-    /// Whether this payment can have been among those of the row.
+    /// Whether this reward can have been among those of the row.
     pub(crate) fn has(&self, row: usize, share: u128) -> bool {
         let left = u128::from(self.n[row]).saturating_sub(1) * WHOLE;
         self.n[row] > 0 && self.sum[row] >= share && self.sum[row] - share <= left
@@ -47,12 +48,12 @@ impl Payments {
         self.sum[row] -= share * u128::from(times);
     }
 
-    /// Number of a row's payments, and their exact sum.
+    /// Number of a row's rewards, and their exact sum.
     pub(crate) fn of_row(&self, row: usize) -> (u32, u128) {
         (self.n[row], self.sum[row])
     }
 
-    /// Puts other payments of a row in place of what it has.
+    /// Replaces the rewards of a row.
     pub(crate) fn replace(&mut self, row: usize, n: u32, sum: u128) {
         (self.n[row], self.sum[row]) = (n, sum);
     }
@@ -62,15 +63,15 @@ impl Payments {
         self.sum[row] as f64 / WHOLE as f64
     }
 
-    /// Where rows with few payments are shrunk to: the mean share of all payments of the term, with half a payment at either end of the range
-    /// (Jeffreys' prior). A range that is far wider than the payments then says next to nothing.
+    /// Centre of shrinkage for rows with few rewards: the mean share of all rewards of the term, with half a reward at
+    /// either end of the range (Jeffreys' prior). So a range that is far too wide has little influence.
     pub(crate) fn centre(&self) -> f64 {
         let sum: f64 = (0..self.n.len()).map(|row| self.sum(row)).sum();
         (0.5 + sum) / (1.0 + self.total() as f64)
     }
 
-    /// The prior of a row's share as two numbers of payments: of the whole range, and of nothing. Together they are worth
-    /// [`PRIOR_PAYMENTS`] at the [centre](Payments::centre).
+    /// The prior of a row's share as two numbers of rewards: at the upper and at the lower end of the range. Their
+    /// total is [`PRIOR_PAYMENTS`], with mean at the [centre](Payments::centre).
     pub(crate) fn prior_at(centre: f64) -> [f64; 2] {
         [PRIOR_PAYMENTS * centre, PRIOR_PAYMENTS * (1.0 - centre)]
     }

@@ -1,20 +1,20 @@
-//! Rows in which an observation is counted, and the hash of all counts.
+//! Rows that count an observation, and the incremental hash of all counts.
 
 use super::Evidence;
 use crate::learn::observation::Observation;
 use crate::learn::view::{MISSING, View};
 use crate::random::splitmix64;
 
-/// What was done, as evidence counts it.
+/// The intervention, as evidence counts it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Done {
-    /// The position of the intervention, where interventions are the causes.
+    /// The position of the intervention, if interventions are the configurations.
     Listed(usize),
-    /// Something that set key variables off.
+    /// An intervention that acts through key variables.
     Keys,
 }
 
-/// Where an observation is counted.
+/// A counted cell of an observation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Counted {
     Transition { block: usize, factor: usize, row: usize, value: usize },
@@ -22,7 +22,7 @@ pub(crate) enum Counted {
     Payment { term: usize, row: usize, share: u128 },
 }
 
-/// Calls `at` for everything that an observation is counted in; what is missing is left out.
+/// Calls `at` for every cell that counts an observation; missing values are skipped.
 #[inline]
 pub(super) fn places(view: &View, observation: &Observation<'_>, done: Done, mut at: impl FnMut(Counted)) {
     let Observation { stage, state, action: _, values, rewards, next_state, unseen_next: _ } = observation;
@@ -35,7 +35,7 @@ pub(super) fn places(view: &View, observation: &Observation<'_>, done: Done, mut
     if let Some(next_state) = *next_state {
         let block = view.block(*stage);
         for (i, factor) in layout.factors.iter().enumerate() {
-            // Of a state seen as a whole, one ended state stands for all of them.
+            // For whole states, one terminal state represents all of them.
             let seen = factor.factor.is_none_or(|f| observation.saw_next(f));
             if factor.known.is_none() && factor.needs & missing == 0 && seen {
                 let row = factor.row(factor.state_row(states, *state), cause, n_causes);
@@ -62,7 +62,7 @@ pub(super) fn places(view: &View, observation: &Observation<'_>, done: Done, mut
 }
 
 impl Evidence {
-    /// The hash from what is counted, instead of step by step.
+    /// The hash computed from the counts, instead of step by step.
     pub(super) fn hash_of_counts(&self) -> u128 {
         let mut hash = 0u128;
         let mut add = |place: Counted, n: u32| hash = hash.wrapping_add(place.hash().wrapping_mul(n.into()));
@@ -80,7 +80,7 @@ impl Evidence {
         }
         for (term, payments) in self.payments.iter().enumerate() {
             for (row, n, sum) in payments.rows() {
-                // Linear in the share, so the hash of several payments follows from their sum.
+                // Linear in the share, so the hash of several rewards follows from their sum.
                 let first = Counted::Payment { term, row, share: sum };
                 hash = hash.wrapping_add(first.hash());
                 let none = Counted::Payment { term, row, share: 0 };
@@ -108,20 +108,19 @@ impl Counted {
     }
 }
 
-/// A number for one visit of a state at a stage.
+/// Hash of one visit of a state at a stage.
 #[inline]
 pub(super) fn visit_hash(visit: usize) -> u128 {
     key(0, 0, visit, 0)
 }
 
-/// A number for one place: one good mix, and a second half that follows from it; this is done for every row of every
-/// step.
+/// Hash of one cell: one good mix, and a second half derived from it; computed for every row of every step.
 #[inline]
 fn key(table: u64, factor: u64, row: usize, value: usize) -> u128 {
     let (row, value) = (row as u64, value as u64);
     let at = table.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ factor.wrapping_mul(0xa076_1d64_78bd_642f);
     let upper = splitmix64(at ^ row.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.wrapping_mul(0xe703_7ed1_a0b4_28db));
     let lower = (upper.rotate_left(32) ^ at).wrapping_mul(0x8ebc_6af0_9c88_c6e3) ^ upper;
-    // Odd, so that no share of a payment is lost in a product with it.
+    // Odd, so that no share of a reward is lost in a product with it.
     u128::from(upper) << 64 | u128::from(lower) | 1
 }

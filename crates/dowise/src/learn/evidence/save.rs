@@ -1,4 +1,4 @@
-//! Evidence as text: versioned, with a checksum that follows from what is counted.
+//! Serialised evidence: versioned text with a checksum computed from the counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +11,12 @@ use std::sync::Arc;
 const FORMAT: &str = "dowise evidence";
 const VERSION: u32 = 1;
 
-/// What is written of evidence.
+/// Serialised form of evidence.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedEvidence {
     format: String,
     version: u32,
-    /// Fingerprint of the tables that are counted in.
+    /// Fingerprint of the view.
     view: String,
     steps: u64,
     /// `[block][factor]`: (row, value, visits)
@@ -50,7 +50,7 @@ impl Evidence {
         }
     }
 
-    /// Evidence from its text, for a learner that knows the same and counts in the same way.
+    /// Restores evidence from its text, for a learner with the same knowledge and view.
     pub fn restore(
         knowledge: &crate::learn::Knowledge,
         options: &crate::learn::Options,
@@ -61,7 +61,7 @@ impl Evidence {
         Evidence::restored(&Arc::new(view), &saved)
     }
 
-    /// Evidence that was saved, checked: it fits the tables, visits are conserved, and the checksum is right.
+    /// Validates saved evidence: it fits the tables, visits are conserved, and the checksum is right.
     pub(crate) fn restored(view: &Arc<View>, saved: &SavedEvidence) -> Result<Evidence, EvidenceError> {
         if saved.format != FORMAT || saved.version != VERSION {
             let text = format!(

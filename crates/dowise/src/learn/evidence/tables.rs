@@ -1,36 +1,36 @@
-//! How much was seen of each table: for people who ask what is known, and what is not yet.
+//! Coverage report of evidence: the number of visits of each table, for display.
 
 use super::{Counts, Evidence};
 
-/// What a table is about.
+/// The kind of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeenOf {
-    /// How a state factor goes on.
+    /// Transition of a state factor.
     Transition,
-    /// How a variable comes about.
+    /// Mechanism of a variable within a step.
     Mechanism,
-    /// What is paid.
+    /// Reward term.
     Reward,
 }
 
-/// How much was seen of one table.
+/// Coverage of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSeen {
-    /// What it is about.
+    /// Its kind.
     pub of: SeenOf,
-    /// The variables or reward terms that it is of; the whole state if there are none.
+    /// Its variables or reward terms; the whole state if there are none.
     pub names: Vec<String>,
-    /// Distributions, or means, that have to be learned.
+    /// Distributions, or means, to learn.
     pub rows: usize,
-    /// Rows that were visited.
+    /// Visited rows.
     pub rows_seen: usize,
     /// Visits of all rows.
     pub visits: u64,
 }
 
 impl Evidence {
-    /// How much was seen of every table that is learned: transitions (all stages together), mechanisms, rewards.
+    /// Coverage of every learned table: transitions (all stages together), mechanisms, rewards.
     ///
     /// # Cost
     /// One pass over the visits of all rows.

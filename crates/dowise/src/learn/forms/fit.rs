@@ -1,4 +1,5 @@
-//! The posterior of a model's parameters: its greatest density by damped quasi-Newton steps, and Laplace's approximation there.
+//! Laplace approximation of a parametric mechanism's posterior: the mode by damped quasi-Newton steps, and the
+//! curvature there.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rand::Rng;
@@ -8,71 +9,72 @@ use crate::learn::evidence::Counts;
 use crate::math::{exp, ln};
 use crate::random::normal;
 
-/// Steps after which a fit ends, however far it still moves.
+/// Most steps of a fit.
 const MOST_STEPS: usize = 60;
-/// Steps before which the information is computed anew; in between it is corrected by what the steps before have shown.
+/// Steps before which the information matrix is recomputed; in between L-BFGS corrections apply.
 const REFRESHED: [usize; 5] = [0, 2, 5, 12, 25];
-/// Steps that are remembered for that.
+/// Number of stored steps for these corrections.
 const REMEMBERED: usize = 8;
-/// A fit ends when the step, measured in standard deviations of the posterior, is shorter than this.
+/// A fit ends when the step, in posterior standard deviations, is shorter than this.
 const CLOSE: f64 = 1e-3;
-/// A prior is wide if the precision of some parameter is less than this: a standard deviation of 2 in log-odds.
+/// A prior is wide if the precision of some parameter is below this: a standard deviation of 2 in log-odds.
 const WIDE: f64 = 0.25;
-/// Estimates of the scale of effects, each with a fit of its own.
+/// Most estimates of the scale of effects, each followed by a fit.
 const RESCALED: usize = 4;
-/// The longest step of a parameter under a wide prior, in log-odds: nothing else keeps a fit from going where all probabilities are next
-/// to 0 or 1, slopes vanish, and the fit ends though it fits nothing.
+/// The longest step of a parameter under a wide prior, in log-odds. Without it a fit may reach probabilities near 0 or
+/// 1, where gradients vanish, and end far from the mode.
 const LONGEST: f64 = 2.0;
-/// By how much the logarithm of the posterior may fall short of the normal's at a draw.
+/// Largest shortfall of the log posterior against the normal approximation at an accepted draw.
 const SHORTFALL: f64 = 5.0;
-/// Draws, and halvings of the last one, until the posterior bears one out.
+/// Most draws, and halvings of the last one, until the posterior accepts one.
 const MOST_DRAWS: usize = 16;
 const MOST_HALVINGS: usize = 30;
-/// A probability below which nothing is divided by it.
+/// Smallest probability used as a divisor.
 const TINY: f64 = 1e-200;
 
-/// Parameters that fit the counts, and how sure they are: θ ~ N(`theta`, F⁻¹).
+/// Laplace approximation of the posterior: θ ~ N(`theta`, F⁻¹).
 ///
 /// F is the expected (Fisher) information plus the prior's precision. Without hidden variables it is the exact second
-/// derivative of an additive logit; it is positive definite whatever the data, so separation (an outcome that was never seen
-/// with some value) ends at a finite place that the prior decides.
+/// derivative of an additive logit. It is positive definite for any data, so under separation (an outcome never
+/// observed with some value) the prior keeps the mode finite.
 #[derive(Clone, Debug)]
 pub(crate) struct Fit {
     pub(super) theta: Vec<f64>,
-    /// Mean and precision of each parameter's prior, with the scales of effects as estimated.
+    /// Mean and precision of each parameter's prior, with the estimated scales of effects.
     pub(super) prior: Vec<(f64, f64)>,
-    /// F, of which only the lower triangle is right, and its factor.
+    /// F (only the lower triangle is valid), and its factor.
     matrix: DMatrix<f64>,
     information: Cholesky<f64, Dyn>,
-    /// The logarithm of the posterior density at the parameters, constants left out.
+    /// Log posterior density at the parameters, without constants.
     density: f64,
 }
 
 impl Fit {
     /// Fits a model to counts of its rows and values.
     ///
-    /// It begins at the prior's mean, so that it is a function of the counts alone: quasi-Newton steps (L-BFGS on top of the
-    /// information), halved until the density rises.
+    /// The fit starts at the prior's mean, so that it is a function of the counts alone. It makes quasi-Newton steps
+    /// (L-BFGS on top of the information), halved until the density rises.
     ///
     /// # Cost
-    /// For each step visited rows × values × hidden values; for each of a few informations also visited rows × values ×
-    /// (parameters of a row)², a logit of many values without hidden variables the same without × values, and d³/3 for d parameters.
+    /// For each step visited rows × values × hidden values; for each of a few information matrices also visited rows ×
+    /// values × (parameters of a row)², a logit of many values without hidden variables the same without × values, and
+    /// d³/3 for d parameters.
     pub(crate) fn new(model: &FormModel, counts: &Counts) -> Fit {
         Fit::climbed(model, Pass::new(model, &counts.n_r, &counts.n_rv))
     }
 
-    /// The same with guesses left out, for those who promise something whatever the truth is.
+    /// The same without prior guesses, for guarantees that hold for every truth.
     pub(crate) fn without_guesses(model: &FormModel, counts: &Counts) -> Fit {
         Fit::climbed(model, Pass { guesses: false, ..Pass::new(model, &counts.n_r, &counts.n_rv) })
     }
 
-    /// The same for visits that need not be whole numbers, `[row][value]`: expectations over what was not observed.
+    /// The same for fractional visits, `[row][value]`: expectations over missing values.
     pub(crate) fn of_tally(model: &FormModel, tally: &[f64]) -> Fit {
         let n_r: Vec<f64> = tally.chunks_exact(model.n_values).map(|row| row.iter().sum()).collect();
         Fit::climbed(model, Pass::new(model, &n_r, tally))
     }
 
-    /// Fits with the scales as they are before anything is seen, then estimates them and fits again from where it was, until they settle.
+    /// Fits with the prior scales, then estimates the scales and fits again from there, until they converge.
     fn climbed<N: Copy + Into<f64>>(model: &FormModel, mut pass: Pass<'_, N>) -> Fit {
         let start = DVector::from_iterator(pass.prior.len(), pass.prior.iter().map(|(mean, _)| *mean));
         let mut fit = Fit::climbed_from(start, &mut pass);
@@ -118,27 +120,28 @@ impl Fit {
                 memory.push(correction);
             }
         }
-        // Where no step led higher, the last one that was tried is not where the fit is.
+        // If no step increased the density, the last tried point is not the fit.
         let density = pass.density(theta.as_slice());
         let matrix = pass.information(theta.as_slice());
         let information = factorised(matrix.clone());
         Fit { theta: theta.as_slice().to_vec(), prior: pass.prior.clone(), matrix, information, density }
     }
 
-    /// P(v | row) of all rows for the most likely parameters.
+    /// P(v | row) of all rows at the posterior mode.
     pub(crate) fn mean(&self, model: &FormModel) -> Vec<f64> {
         model.probabilities(&self.theta)
     }
 
-    /// P(v | row) of all rows for parameters drawn from the posterior, their standard deviation multiplied by `spread`; the counts
-    /// are those that were fitted.
+    /// P(v | row) of all rows for a posterior sample of the parameters, with their standard deviation times `spread`;
+    /// the counts are the fitted ones.
     ///
-    /// Under a wide prior a draw at which the posterior is far less dense than the normal is drawn again: where an outcome was never
-    /// seen, the posterior goes on to one side only, and the normal is no picture of it. Where that fails time and again, the last draw is
-    /// returned nearer until the posterior bears it out. Narrow priors keep draws near what was seen by themselves.
+    /// Under a wide prior, a draw whose posterior density is far below the normal approximation is rejected: for a
+    /// never observed outcome the posterior is one-sided. After repeated rejections the last draw is moved towards the
+    /// mode until it is accepted. Narrow priors keep draws near the data.
     ///
-    /// Effects with an estimated scale have heavy tails: a draw may widen their priors ([`Prior::tails`](super::scale::Prior::tails)), which
-    /// matters where little was seen, so that an effect far beyond those of the other parents is tried some day.
+    /// Effects with an estimated scale have heavy tails: a draw may widen their priors
+    /// ([`Prior::tails`](super::scale::Prior::tails)). This matters with little data, so that an effect far beyond
+    /// those of the other parents is tried eventually.
     pub(crate) fn sample(&self, model: &FormModel, counts: &Counts, spread: f64, rng: &mut impl Rng) -> Vec<f64> {
         let wide = is_wide(&self.prior);
         let mut prior = self.prior.clone();
@@ -150,7 +153,7 @@ impl Fit {
         });
         let information = widened.as_ref().unwrap_or(&self.information);
         let off = |i: usize| self.theta[i] - prior[i].0;
-        // The density of the most likely parameters under the prior of this draw.
+        // The density of the mode under the prior of this draw.
         let most = self.density
             + 0.5 * (0..prior.len()).map(|i| (self.prior[i].1 - prior[i].1) * off(i) * off(i)).sum::<f64>();
         let borne_out = |noise: &DVector<f64>, fell: f64| {
@@ -179,9 +182,9 @@ impl Fit {
         self.mean(model)
     }
 
-    /// P(v | row) of all rows for parameters that are off the most likely ones by this much. Behind hidden variables the log-odds of
-    /// what is observed are moved along their slopes: what leaves P(v | row) as it is there, such as a hidden variable that is on more
-    /// often and does less, is a bent line of parameters, and a normal that is long in its direction would leave it on both sides.
+    /// P(v | row) of all rows for parameters at this offset from the mode. Behind hidden variables the observed
+    /// log-odds move along their gradients. The parameters that leave P(v | row) unchanged form a curve there, and a
+    /// long normal approximation would leave it on both sides.
     fn drawn(&self, model: &FormModel, off: &[f64]) -> Vec<f64> {
         if model.n_hidden > 1 {
             return model.moved_probabilities(&self.theta, off);
@@ -190,7 +193,7 @@ impl Fit {
         model.probabilities(&theta)
     }
 
-    /// The logarithm of the posterior density at parameters that are off by this much and give this table, constants left out.
+    /// Log posterior density at this offset with this table, without constants.
     fn density_of(&self, model: &FormModel, counts: &Counts, prior: &[(f64, f64)], off: &[f64], table: &[f64]) -> f64 {
         let theta: Vec<f64> = self.theta.iter().zip(off).map(|(t, x)| t + x).collect();
         let none: [f64; 0] = [];
@@ -199,34 +202,35 @@ impl Fit {
         pass.density(&theta) + seen.map(|(&n, p)| f64::from(n) * ln(p.max(TINY))).sum::<f64>()
     }
 
-    /// Least and greatest P(v | row) of all rows, `[row][value]` each: the ellipsoid of the parameters along each row's own direction.
+    /// Bounds of P(v | row) of all rows, `[row][value]` each: the parameter ellipsoid along each row's own direction.
     ///
-    /// With variance v of the log-odds now and v₀ under the prior, the log-odds are off by at most √(v (2 log + ln(v₀/v))): the
-    /// mixture bound of a normal mean, which holds at all times at once. It is exact for normal observations and an approximation here.
+    /// With variance v of the log-odds now and v₀ under the prior, the log-odds are off by at most √(v (2 log +
+    /// ln(v₀/v))): the mixture bound of a normal mean, which holds at all times simultaneously. It is exact for normal
+    /// observations and an approximation here.
     pub(crate) fn bounds(&self, model: &FormModel, log: f64) -> [Vec<f64>; 2] {
         let off = |now: f64, before: f64| if now > 0.0 { (now * (2.0 * log + ln(before / now))).sqrt() } else { 0.0 };
         self.moved(model, off)
     }
 
-    /// Ends of the credible interval of P(v | row), `[row][value]` each: the log-odds of a row are normal under Laplace's
-    /// approximation, and the interval is this many of their standard deviations to each side.
+    /// Credible interval of P(v | row), `[row][value]` each: this many standard deviations of the log-odds to each
+    /// side, under Laplace's approximation.
     pub(crate) fn interval(&self, model: &FormModel, deviations: f64) -> [Vec<f64>; 2] {
         self.moved(model, |now, _| deviations * now.sqrt())
     }
 
-    /// The logarithm of the prior's density at the parameters, constants left out.
+    /// Log prior density at the parameters, without constants.
     pub(crate) fn prior_density(&self, model: &FormModel) -> f64 {
         let none: [f64; 0] = [];
         Pass { prior: self.prior.clone(), ..Pass::new(model, &none, &none) }.density(&self.theta)
     }
 
-    /// The logarithm of the probability of what was counted under the model, by Laplace's approximation: what the order of the visits
-    /// adds is left out, so models of the same counts can be compared.
+    /// Log marginal likelihood of the counts, by Laplace's approximation, without the multinomial coefficient, so that
+    /// models of the same counts can be compared.
     pub(crate) fn log_evidence(&self, model: &FormModel) -> f64 {
         self.density - self.prior_density(model) + self.log_occam(model)
     }
 
-    /// What choosing the parameters costs: the logarithm of the share of the prior that fits the counts about as well.
+    /// Occam factor: the logarithm of the share of the prior that fits the counts about as well.
     pub(crate) fn log_occam(&self, model: &FormModel) -> f64 {
         let precisions: f64 = self.prior.iter().map(|(_, precision)| ln(*precision)).sum();
         let factor = self.information.l_dirty();
@@ -234,7 +238,7 @@ impl Fit {
         self.prior_density(model) + 0.5 * precisions - volume
     }
 
-    /// The most likely parameters.
+    /// The posterior mode.
     pub(crate) fn theta(&self) -> &[f64] {
         &self.theta
     }
@@ -252,7 +256,7 @@ impl Fit {
             let Slopes { row: row_p, slopes, active, .. } = &found;
             for (value, &p) in row_p.iter().enumerate() {
                 let p = p.clamp(1e-12, 1.0 - 1e-12);
-                // Of the log-odds: they have no ends that the bounds could pass.
+                // In log-odds, which are unbounded, so that bounds stay valid.
                 let by_odds = 1.0 / (p * (1.0 - p));
                 direction.fill(0.0);
                 active.iter().for_each(|&i| direction[i] = slopes[value * d + i] * by_odds);
@@ -270,14 +274,14 @@ impl Fit {
     }
 }
 
-/// What a step has shown about the curvature.
+/// Curvature information of a step.
 struct Correction {
     moved: DVector<f64>,
     /// The gradient before less that after.
     fell: DVector<f64>,
 }
 
-/// The step that the information and the steps before suggest.
+/// The L-BFGS step from the information matrix and the stored steps.
 fn corrected(information: &Cholesky<f64, Dyn>, memory: &[Correction], gradient: &DVector<f64>) -> DVector<f64> {
     let mut q = gradient.clone();
     let mut shares = Vec::with_capacity(memory.len());
@@ -294,7 +298,7 @@ fn corrected(information: &Cholesky<f64, Dyn>, memory: &[Correction], gradient: 
     direction
 }
 
-/// One model and the counts that it is fitted to, with buffers for going over them.
+/// One model with its counts, and buffers for passes over them.
 struct Pass<'a, N> {
     model: &'a FormModel,
     prior: Vec<(f64, f64)>,
@@ -305,13 +309,13 @@ struct Pass<'a, N> {
     guesses: bool,
     visited: Vec<usize>,
     tables: Vec<Vec<f64>>,
-    /// How often each entry of each part's table is expected to have occurred, given what was observed and the parameters.
+    /// Expected number of occurrences of each entry of each part's table, given the data and the parameters.
     expected: Vec<Vec<f64>>,
     /// P(v, h | row), `[hidden][value]`, and P(v | row).
     joint: Vec<f64>,
     row: Vec<f64>,
     found: Slopes,
-    /// For each part what each hidden and observed value, `[hidden][value]`, adds to the place of a row in its table.
+    /// For each part the offset of each hidden and observed value, `[hidden][value]`, in its table.
     inner: Vec<Vec<u32>>,
 }
 
@@ -333,7 +337,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
         }
     }
 
-    /// The logarithm of the posterior density, constants left out; what is expected of the hidden variables on the way.
+    /// Log posterior density, without constants; also computes the expected counts of hidden variables.
     fn density(&mut self, theta: &[f64]) -> f64 {
         let model = self.model;
         model.tables(theta, &mut self.tables);
@@ -363,7 +367,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
                 if n > 0.0 {
                     density += n * ln(at_least);
                 }
-                // From here on what a joint value is multiplied by to become an expected count.
+                // From here on the factor from a joint probability to an expected count.
                 *p = n / at_least;
             }
             for joint in self.joint.chunks_exact_mut(n_values) {
@@ -377,7 +381,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
         density
     }
 
-    /// Gradient of the density, from what was expected when it was computed at the same parameters.
+    /// Gradient of the density, from the expected counts at the same parameters.
     fn gradient(&self, theta: &[f64]) -> DVector<f64> {
         let prior = theta.iter().zip(&self.prior).map(|(t, (mean, precision))| precision * (mean - t));
         let mut gradient = DVector::from_iterator(theta.len(), prior);
@@ -389,7 +393,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
         gradient
     }
 
-    /// The information at the parameters of the last density; only its lower triangle is right.
+    /// The information matrix at the parameters of the last density; only its lower triangle is valid.
     fn information(&mut self, theta: &[f64]) -> DMatrix<f64> {
         let (model, d) = (self.model, self.model.n_parameters());
         let mut information = DMatrix::zeros(d, d);
@@ -430,7 +434,7 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
         information
     }
 
-    /// A point along the step where the density is higher, and the density there; this share of the step is halved until there is one.
+    /// A point along the step with a higher density, and that density; the step is halved until there is one.
     fn climb(
         &mut self,
         theta: &DVector<f64>,
@@ -450,13 +454,13 @@ impl<'a, N: Copy + Into<f64>> Pass<'a, N> {
     }
 }
 
-/// Whether nothing but the counts keeps some parameter from going far.
+/// Whether some parameter has a wide prior.
 fn is_wide(prior: &[(f64, f64)]) -> bool {
     prior.iter().any(|(_, precision)| *precision < WIDE)
 }
 
-/// The factor of a matrix that is positive definite but for rounding: a prior of next to nothing beside billions of visits is lost
-/// in the sums, and then the diagonal is raised by as much as rounding may have taken, and more if need be.
+/// The Cholesky factor of a matrix that is positive definite up to rounding. If rounding loses a weak prior beside
+/// billions of visits, the diagonal is raised as far as necessary.
 pub(super) fn factorised(mut matrix: DMatrix<f64>) -> Cholesky<f64, Dyn> {
     let mut raised = 1e-15;
     loop {

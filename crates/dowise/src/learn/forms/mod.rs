@@ -1,8 +1,8 @@
-//! Mechanisms with a form and unknown numbers: P(observed children | observed parents) as a function of few parameters.
+//! Parametric mechanisms (logit, noisy-or): P(observed children | observed parents) as a function of few parameters.
 //!
-//! A [`FormModel`] is one mechanism, or several tied together by hidden variables, in which the hidden variables are marginalised out:
-//! P(v | row) = Σ_h Π_parts P(child | its parents). Counts of rows and values are all that a fit needs, so evidence stays
-//! additive. [`Fit`] has the greatest posterior density and the curvature there.
+//! A [`FormModel`] is one mechanism, or several mechanisms connected by hidden variables. The hidden variables are
+//! marginalised out: P(v | row) = Σ_h Π_parts P(child | its parents). A fit needs only counts of rows and values, so
+//! evidence stays additive. [`Fit`] holds the posterior mode and the curvature there.
 
 mod fit;
 #[cfg(test)]
@@ -21,13 +21,14 @@ use crate::Space;
 use crate::math::{exp, ln};
 use crate::world::{Assumed, FormNumbers, Kind, LearnedForm, Mechanism, VarId, World};
 
-/// Parameters up to which a mechanism is fitted: a fit solves equations of this many unknowns before every plan.
+/// Most parameters of a fitted mechanism: a fit solves equations of this many unknowns before every plan.
 pub(crate) const MOST_PARAMETERS: usize = 1000;
 
-/// Joint values of all variables of a model up to which the hidden ones are marginalised out: each fit goes over them.
+/// Most joint values of all variables of a model for which hidden variables are marginalised out: each fit enumerates
+/// them.
 const MOST_TERMS: usize = 1 << 26;
 
-/// P(observed children | observed parents) with parameters to be learned.
+/// P(observed children | observed parents) with unknown parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct FormModel {
     parts: Vec<Part>,
@@ -35,15 +36,15 @@ pub(crate) struct FormModel {
     n_values: usize,
     n_hidden: usize,
     prior: Prior,
-    /// Whether some mechanism has a form; if none has, it is a model for the sake of guesses behind hidden variables.
+    /// Whether some mechanism has a form; otherwise the model only serves prior guesses behind hidden variables.
     has_form: bool,
 }
 
 impl FormModel {
-    /// The model of a mechanism that stands for some mechanisms of the world; `None` if each of its rows is learned by itself.
+    /// The model of a projected mechanism; `None` if each of its rows is learned separately.
     pub(crate) fn new(knowledge: &World, made_from: &[usize], projected: &Mechanism) -> LearnResult<Option<FormModel>> {
         let members: Vec<&Mechanism> = made_from.iter().map(|&m| &knowledge.mechanisms()[m]).collect();
-        // A guess at one of several mechanisms behind hidden variables is no guess at what is counted.
+        // A prior guess of one of several mechanisms behind hidden variables is no guess of the counted distribution.
         let guessed = |m: &Mechanism| members.len() > 1 && m.assumed.guess.is_some();
         let is_model = |m: &&&Mechanism| m.table.is_none() && (m.assumed.form != LearnedForm::Table || guessed(m));
         let Some(first) = members.iter().find(is_model) else { return Ok(None) };
@@ -90,7 +91,7 @@ impl FormModel {
         Ok(Some(FormModel { parts, n_rows, n_values, n_hidden, prior, has_form }))
     }
 
-    /// The logit of a mechanism without hidden variables, whatever its own form, with effects of these sets of parents together,
+    /// The logit of a mechanism without hidden variables, for any form, with interactions of these sets of parents,
     /// each with this standard deviation; `None` beyond this many parameters.
     pub(crate) fn logit(
         world: &World,
@@ -116,12 +117,12 @@ impl FormModel {
         Some(FormModel { parts, n_rows: rows.len(), n_values: values.len(), n_hidden: 1, prior, has_form: true })
     }
 
-    /// Whether its rows hang together by a form, and not only by guesses.
+    /// Whether its rows share a form, and not only prior guesses.
     pub(crate) fn has_form(&self) -> bool {
         self.has_form
     }
 
-    /// Its one mechanism, if that is a logit of many values and no hidden variable stands before it: rows are then its own.
+    /// Its only mechanism, if that is a logit of many values without hidden parents: rows are then its own.
     fn logit_of_many(&self) -> Option<&Part> {
         match &self.parts[..] {
             [part] if self.n_hidden == 1 && part.is_logit_of_many() => Some(part),
@@ -129,12 +130,12 @@ impl FormModel {
         }
     }
 
-    /// Number of parameters that have to be learned.
+    /// Number of unknown parameters.
     pub(crate) fn n_parameters(&self) -> usize {
         self.prior.parameters.len()
     }
 
-    /// Bytes that it takes, with the tables of a fit.
+    /// Bytes of the model, with the tables of a fit.
     pub(crate) fn bytes(&self) -> u128 {
         let parts: usize = self.parts.iter().map(Part::bytes).sum();
         let d = self.n_parameters();
@@ -162,7 +163,7 @@ impl FormModel {
         self.parts.iter().zip(tables).map(|(part, table)| table[part.entry(row, value, hidden)]).product()
     }
 
-    /// The table of each mechanism that it was made from, and its numbers where it has a form that a world file can write.
+    /// The table of each represented mechanism, and its parameters if it has a form of world files.
     pub(crate) fn members(
         &self,
         theta: &[f64],
@@ -183,16 +184,16 @@ impl FormModel {
         out
     }
 
-    /// The same with priors that say next to nothing: what was seen is to speak alone, as far as the form allows.
+    /// The same with nearly flat priors, so that the data dominate as far as the form allows.
     pub(crate) fn with_wide_priors(&self) -> FormModel {
         FormModel { prior: self.prior.widened(), ..self.clone() }
     }
 
-    /// P(v | row) of all rows, the logarithms moved along their slopes by parameters that are off by this much.
+    /// P(v | row) of all rows, with logarithms moved along their gradients by this parameter offset.
     fn moved_probabilities(&self, theta: &[f64], off: &[f64]) -> Vec<f64> {
         let mut tables = Vec::new();
         self.tables(theta, &mut tables);
-        // By how much the logarithm of each entry moves.
+        // Change of the logarithm of each entry.
         let moves: Vec<Vec<f64>> = self
             .parts
             .iter()
@@ -226,7 +227,7 @@ impl FormModel {
         out
     }
 
-    /// P(v | row) and its derivatives: `slopes` is `[value][parameter]`, of which only the parameters in `active` are not zero.
+    /// P(v | row) and its derivatives: `slopes` is `[value][parameter]`; only the parameters in `active` are nonzero.
     fn row_with_slopes(&self, theta: &[f64], tables: &[Vec<f64>], row: usize, found: &mut Slopes) {
         let (d, n) = (self.n_parameters(), self.n_values);
         let Slopes { row: out, slopes, active, is_active } = found;
@@ -274,7 +275,7 @@ impl Slopes {
     }
 }
 
-/// The variables over which a model runs: observed parents, observed children, hidden variables; each with its joint values.
+/// The variables of a model: observed parents, observed children, hidden variables; each with its joint values.
 struct Axes<'a> {
     ids: [&'a [VarId]; 3],
     spaces: [&'a Space; 3],

@@ -1,4 +1,4 @@
-//! Odd graphs, priors and guesses: hidden variables behind hidden variables, guesses that are wrong, many values.
+//! Edge-case tests of parametric mechanisms: chains of hidden variables, wrong prior guesses, many values.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -11,7 +11,7 @@ use crate::learn::evidence::Counts;
 use crate::learn::view::MechanismRows;
 use crate::random::normal;
 
-/// Every way in which a variable can be learned, of a hidden variable and of what follows it.
+/// Every combination of forms of a hidden variable and of its child.
 const BEHIND: [&str; 5] = [
     "[hidden.h]\nvalues = 2\nparents = [\"x\"]\nlearn = \"logit\"\n[key.k]\nvalues = 2\nparents = [\"h\", \"y\"]\nlearn = \"table\"",
     "[hidden.g]\nvalues = 2\nparents = [\"x\"]\nlearn = \"table\"\n[hidden.h]\nvalues = 2\nparents = [\"g\"]\nlearn = \"table\"\n\
@@ -23,7 +23,7 @@ const BEHIND: [&str; 5] = [
      [key.k]\nvalues = 2\nparents = [\"h\", \"y\"]\nlearn = \"logit\"",
 ];
 
-/// Counts of rows that were visited this often and turned out as these probabilities say.
+/// Counts of rows with this many visits, in proportion to these probabilities.
 fn counts_of(model: &FormModel, p: &[f64], visits: f64) -> Counts {
     let mut counts = Counts::new(model.n_rows, model.n_values);
     for (i, p) in p.iter().enumerate() {
@@ -51,7 +51,7 @@ fn a_hidden_variable_passes_on_what_acts_on_it_whatever_forms_there_are() {
     }
 }
 
-/// Posterior mean and standard deviation of P(v | row), `[row][value]`, by a long random walk.
+/// Posterior mean and standard deviation of P(v | row), `[row][value]`, by a long Metropolis random walk.
 fn by_random_walk(model: &FormModel, counts: &Counts, sweeps: usize) -> [Vec<f64>; 2] {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let density = |theta: &[f64]| {
@@ -73,7 +73,7 @@ fn by_random_walk(model: &FormModel, counts: &Counts, sweeps: usize) -> [Vec<f64
                 (theta, now) = (next, there);
             }
             if sweep < sweeps / 4 {
-                // About four of ten steps are taken in the end.
+                // The acceptance rate converges to about 0.4.
                 steps[i] = (steps[i] * if taken { 1.05 } else { 0.967 }).min(5.0 / model.prior.parameters[i].1.sqrt());
             }
         }
@@ -92,7 +92,7 @@ fn by_random_walk(model: &FormModel, counts: &Counts, sweeps: usize) -> [Vec<f64
 #[test]
 fn samples_behind_hidden_variables_agree_with_a_long_random_walk() {
     for text in BEHIND {
-        // The walk is over a posterior whose prior is stated: no scale is estimated.
+        // The random walk needs a given prior: no scale is estimated.
         let stated = ["logit", "noisy_or"].iter().fold(text.to_owned(), |text, form| {
             text.replace(&format!("learn = \"{form}\""), &format!("learn = {{ form = \"{form}\", sd = 0.5 }}"))
         });
@@ -130,7 +130,7 @@ fn wrong_guesses_yield_to_evidence_and_do_not_enter_bounds() {
     for weight in ["0.000001", "1", "1000000"] {
         for text in guessed(weight) {
             let model = model(&world(&text));
-            // The guess says never for x = 0 and always for the others; seen was another thing, as far as a push can be less.
+            // The guess is never for x = 0 and always for the others; the data differ, as far as a noisy-or allows.
             let (first, others) = if text.contains("noisy_or") { (0.3, 0.5) } else { (0.8, 0.2) };
             let yes = |row: usize| if row < model.n_rows / 3 { first } else { others };
             let p: Vec<f64> = (0..model.n_rows).flat_map(|row| [1.0 - yes(row), yes(row)]).collect();

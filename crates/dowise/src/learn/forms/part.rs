@@ -1,4 +1,4 @@
-//! One mechanism of a model: known, additive logit, noisy-or, or a table of logits.
+//! One mechanism of a parametric model: known, additive logit, noisy-or, or a table of logits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use crate::world::{FormEffect, FormNumbers, Kind, LearnedForm, Mechanism, VarId,
 
 /// Standard deviation of the prior of a base: log-odds from about −3 to 3.
 const BASE_SD: f64 = 1.5;
-/// Where a world file states no `sd`, the effects of a mechanism share a scale that is estimated from the counts ([`super::Scale`]). Before
-/// anything is seen it is this: an effect that takes a probability from 0.1 to 0.9 is within two standard deviations.
+/// Initial scale of effects without a given `sd`, before the counts determine a common scale ([`super::Scale`]): an
+/// effect from probability 0.1 to 0.9 is within two standard deviations.
 pub(super) const EFFECT_SD: f64 = 2.5;
-/// What a hidden variable is expected to do to its child, from its first value to its last. The data say nothing about its sign:
-/// renaming the values of a hidden variable changes nothing that is observed.
+/// Prior mean of a hidden variable's effect on its child, from its first value to its last. The sign is not
+/// identifiable: renaming the values of a hidden variable changes no observation.
 const HIDDEN_EFFECT: f64 = 1.5;
-/// Standard deviation of that effect, which no scale is estimated for: what a hidden variable does and how often it is on can hardly be
-/// distinguished, and a wide prior would leave both open.
+/// Standard deviation of that effect, without an estimated scale: the effect and the frequency of a hidden variable
+/// are hardly identifiable, and a wide prior would leave both open.
 const HIDDEN_SD: f64 = 1.0;
-/// Standard deviation of the log-odds of a row that is learned by itself, around the base.
+/// Standard deviation of the log-odds of a separately learned row, around the base.
 const ROW_SD: f64 = 1.0;
 /// Log-odds of a push of a noisy-or: a push of about 0.2.
 const PUSH: f64 = -1.4;
-/// Values from which on the information of a logit is computed by its formula.
+/// Number of values from which on the information of a logit is computed by its formula.
 const MANY: usize = 8;
 
 /// One mechanism of a model.
@@ -34,17 +34,18 @@ pub(super) struct Part {
     link: Link,
     /// The first of its parameters.
     first: usize,
-    /// Which features a row has, one list after the other, and where each list ends.
+    /// The features of each row, one list after another, and the end of each list.
     features: Vec<u32>,
     ends: Vec<u32>,
     n_features: usize,
-    /// A guess and what it is worth in visits of every row.
+    /// A prior guess with its weight in visits of every row.
     guess: Option<(Arc<[f64]>, f64)>,
-    /// What a joint value of observed parents, observed children and hidden variables adds to the position in the table.
+    /// Contribution of a joint value of observed parents, observed children and hidden variables to the position in
+    /// the table.
     places: [Vec<u32>; 3],
 }
 
-/// How features become probabilities.
+/// The link from features to probabilities.
 #[derive(Clone, Debug)]
 enum Link {
     Known(Arc<[f64]>),
@@ -88,7 +89,7 @@ impl Part {
         part
     }
 
-    /// Lists the features of every row; says what each feature stands for.
+    /// Lists the features of every row; returns the meaning of each feature.
     fn list_features(&mut self, mechanism: &Mechanism, rows: &Space) -> Vec<Feature> {
         let mut names = vec![Feature::Base];
         let interactions = match &mechanism.assumed.form {
@@ -133,17 +134,17 @@ impl Part {
         prior: &mut Prior,
     ) {
         let stated = mechanism.assumed.sd;
-        // Log-odds of a push are about twice as far apart as effects on log-odds are.
+        // Log-odds of a push differ about twice as much as effects on log-odds.
         let pushed = |sd: f64| if stated.is_some() { 2.0 * sd } else { sd };
         let mut scaled = Vec::new();
         let precision = |sd: f64| 1.0 / (sd * sd);
-        // The sign of a hidden variable's effect is a matter of names unless its own mechanism is given.
+        // The sign of a hidden variable's effect is arbitrary unless its own mechanism is known.
         let nameless = |id: VarId| {
             let own = members.iter().find(|m| m.children.contains(&id));
             knowledge.variable(id).kind == Kind::Hidden && own.is_some_and(|m| m.table.is_none())
         };
         let columns = if matches!(self.link, Link::NoisyOr) { 1 } else { self.n_values - 1 };
-        // How far up the values of a parent a value is, if its names mean nothing.
+        // Rank of a value among a parent's values, if their names are arbitrary.
         let rank = |parent: usize, value: usize| {
             let id = mechanism.parents[parent];
             nameless(id).then(|| value as f64 / (knowledge.variable(id).size() - 1).max(1) as f64)
@@ -155,8 +156,8 @@ impl Part {
         };
         for column in 1..=columns {
             for name in names {
-                // Where values of a hidden variable did the same at first, a fit would begin on a ridge between their names and
-                // never find out that they differ.
+                // With equal initial effects of a hidden variable's values, a fit would start on a symmetry ridge and
+                // never distinguish them.
                 let effect = HIDDEN_EFFECT * column as f64 / columns as f64;
                 let of_hidden = matches!(*name, Feature::Effect { parent, value } if rank(parent, value).is_some());
                 let sd = match stated {
@@ -186,7 +187,7 @@ impl Part {
         }
     }
 
-    /// The guess and what it is worth in visits of every row.
+    /// The prior guess with its weight in visits of every row.
     pub(super) fn guess(&self) -> Option<(&[f64], f64)> {
         self.guess
             .as_ref()
@@ -199,19 +200,19 @@ impl Part {
         4 * (self.features.len() + self.ends.len() + places) + 8 * self.n_rows * self.n_values
     }
 
-    /// Position in its table, where rows are parents' values and columns are its own.
+    /// Position in its table, with parents' values as rows and its own as columns.
     #[inline]
     pub(super) fn entry(&self, row: usize, value: usize, hidden: usize) -> usize {
         (self.places[0][row] + self.places[1][value] + self.places[2][hidden]) as usize
     }
 
-    /// What a row of observed parents adds to the position.
+    /// Contribution of a row of observed parents to the position.
     #[inline]
     pub(super) fn first_entry(&self, row: usize) -> usize {
         self.places[0][row] as usize
     }
 
-    /// What each hidden value and observed value adds, `[hidden][value]`.
+    /// Contribution of each hidden value and observed value, `[hidden][value]`.
     pub(super) fn inner(&self) -> Vec<u32> {
         let [_, values, hidden] = &self.places;
         hidden.iter().flat_map(|h| values.iter().map(move |v| h + v)).collect()
@@ -252,7 +253,8 @@ impl Part {
         }
     }
 
-    /// Its numbers as a world file writes them; `None` where that is a table: free rows, interactions, numbers that are known.
+    /// Its parameters in the form of world files; `None` if that is a table: free rows, interactions, known
+    /// parameters.
     pub(super) fn numbers(&self, theta: &[f64], form: &LearnedForm, rows: &Space) -> Option<FormNumbers> {
         let parameter = |column: usize, feature: u32| theta[self.first + column * self.n_features + feature as usize];
         // The row in which one parent alone has not its first value has one feature beside the base.
@@ -283,13 +285,14 @@ impl Part {
         }
     }
 
-    /// Whether it is a logit with enough values for [`Part::information`] to pay.
+    /// Whether it is a logit with enough values for [`Part::information`] to be faster.
     pub(super) fn is_logit_of_many(&self) -> bool {
         matches!(self.link, Link::Softmax) && self.n_values >= MANY
     }
 
-    /// Calls `at` with pairs of parameters, the greater one first, and what one visit of a row adds to their information if it is a logit
-    /// by itself: p − p² for one value, −p p' for two. By [`Part::slopes`] it would take the number of values times as long.
+    /// Calls `at` with pairs of parameters, the greater one first, and the contribution of one visit of a row to their
+    /// information, for a single logit: p − p² for one value, −p p' for two. By [`Part::slopes`] it would take the
+    /// number of values times as long.
     pub(super) fn information(&self, table: &[f64], row: usize, mut at: impl FnMut(usize, usize, f64)) {
         let probabilities = &table[row * self.n_values + 1..(row + 1) * self.n_values];
         let features = self.features_of(row);
@@ -332,7 +335,7 @@ impl Part {
     }
 }
 
-/// What a parameter stands for.
+/// The meaning of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Feature {
     Base,
@@ -341,7 +344,7 @@ enum Feature {
     Interaction { set: usize, joint: usize },
 }
 
-/// What each joint value of the three kinds of variables adds to the position in a mechanism's table.
+/// Contribution of each joint value of the three kinds of variables to the position in a mechanism's table.
 fn places(knowledge: &World, mechanism: &Mechanism, axes: &Axes<'_>) -> [Vec<u32>; 3] {
     let nodes: Vec<VarId> = mechanism.parents.iter().chain(&mechanism.children).copied().collect();
     let table = Space::new(&knowledge.sizes(&nodes)).expect("invariant: a world's tables were counted");

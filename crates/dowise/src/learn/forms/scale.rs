@@ -1,25 +1,27 @@
-//! The prior of a model's parameters: normal, with a scale of the effects that is estimated where nobody stated one.
+//! Hierarchical prior of parametric effects: normal, with an estimated scale where none is given.
 //!
-//! A fixed narrow scale decides for the data: with a standard deviation of 0.5 an effect of 4 in log-odds is eight deviations away, samplers
-//! never try it and intervals exclude it. So effects without a stated `sd` are N(m, σ²) with σ² ~ Inv-χ²(ν, s₀²), σ² is the mode of
-//! its posterior (EM), and samples draw each effect's own scale from a Student distribution's mixture, whose tails are heavy.
+//! A fixed narrow scale overrides the data. With a standard deviation of 0.5, an effect of 4 in log-odds is eight
+//! deviations away: samplers never try it and intervals exclude it. So effects without a given `sd` are N(m, σ²) with
+//! σ² ~ Inv-χ²(ν, s₀²), and σ² is its posterior mode (EM). Samples draw each effect's own scale from the mixture of a
+//! Student distribution, whose tails are heavy.
 
 use nalgebra::{Cholesky, DVector, Dyn};
 use rand::Rng;
 
 use crate::math::ln;
 
-/// ν: how many effects of the usual scale the hyperprior is worth.
+/// ν: weight of the hyperprior in effects.
 const WORTH: f64 = 2.0;
-/// Standard deviation of a prior that says next to nothing, in log-odds: a probability of 10⁻⁴ is within two of them.
+/// Standard deviation of a nearly flat prior, in log-odds: a probability of 10⁻⁴ is within two of them.
 const WIDE_SD: f64 = 5.0;
-/// A scale that moves by less than this share is settled.
+/// Relative change below which a scale has converged.
 const SETTLED: f64 = 0.05;
 
 /// The prior of all parameters of a model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prior {
-    /// Mean and precision (one over the variance) of each parameter; of effects with an estimated scale before anything is seen.
+    /// Mean and precision (one over the variance) of each parameter; for effects with an estimated scale the initial
+    /// one.
     pub(super) parameters: Vec<(f64, f64)>,
     /// Effects that share an estimated scale.
     pub(super) scales: Vec<Scale>,
@@ -39,8 +41,8 @@ impl Prior {
         Prior { parameters, scales: Vec::new() }
     }
 
-    /// One step of EM for the scales: σ² = (Σ ((θ − m)² + Var θ) + ν s₀²) / (q + ν), in units of each effect's own prior. Returns whether
-    /// some scale has moved enough to fit again.
+    /// One EM step for the scales: σ² = (Σ ((θ − m)² + Var θ) + ν s₀²) / (q + ν), in units of each effect's own prior.
+    /// Returns whether some scale has changed enough to fit again.
     pub(super) fn rescale(
         &self,
         theta: &[f64],
@@ -65,8 +67,8 @@ impl Prior {
         moved
     }
 
-    /// By how much a sample takes each precision to be less: 1 for stated scales, and draws of a Student distribution's mixture (two
-    /// degrees of freedom, never narrower than the normal) for estimated ones.
+    /// Factors by which a sample reduces each precision: 1 for given scales, and draws of a Student distribution's
+    /// mixture (two degrees of freedom, never narrower than the normal) for estimated ones.
     pub(super) fn tails(&self, rng: &mut impl Rng) -> Vec<(usize, f64)> {
         let effects = self.scales.iter().flat_map(|scale| &scale.effects);
         // ν/χ² for ν = 2 is one over an exponential variable.

@@ -1,4 +1,5 @@
-//! Models against plain sums, slopes against differences, and posteriors against quadrature.
+//! Tests of parametric mechanisms: models against plain sums, gradients against differences, posteriors against
+//! quadrature.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -10,7 +11,7 @@ use crate::learn::{Knowledge, LearnError};
 use crate::random::normal;
 use crate::world::World;
 
-/// A world with one key variable `k` and what stands behind it.
+/// A world with one key variable `k` and its ancestors.
 pub(super) fn world(middle: &str) -> World {
     let text = format!(
         r#"
@@ -120,13 +121,13 @@ fn variables_that_share_a_hidden_parent_are_counted_together_and_only_those() {
         let own = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
         (own(children), own(parents))
     };
-    // One child: within its rows, whatever follows it.
+    // One child: within its rows, whatever its descendants.
     let chain = "[hidden.h]\nvalues = 2\nparents = [\"x\"]\n[key.j]\nvalues = 2\nparents = [\"h\"]\n\
         [key.k]\nvalues = 2\nparents = [\"j\", \"y\"]";
     assert_eq!(shapes(chain), [one(&["j"], &["x"]), one(&["k"], &["j", "y"])]);
     // Two children of one hidden variable.
     assert_eq!(shapes(TWO_CHILDREN), [one(&["k", "j"], &["x", "y"])]);
-    // What lies between two children of one hidden variable is counted with them.
+    // A variable between two children of one hidden variable is counted with them.
     let between = "[hidden.h]\nvalues = 2\n[key.j]\nvalues = 2\nparents = [\"h\", \"x\"]\n\
         [key.m]\nvalues = 2\nparents = [\"j\"]\n[key.k]\nvalues = 2\nparents = [\"h\", \"m\", \"y\"]";
     assert_eq!(shapes(between), [one(&["j", "m", "k"], &["x", "y"])]);
@@ -256,7 +257,7 @@ fn samples_follow_the_posterior_for_unobserved_outcomes_and_wide_priors() {
         let model = model(&world(&text));
         let mut counts = Counts::new(2, 2);
         (counts.n_r, counts.n_rv) = (vec![40, 40], vec![20, 20, 0, 40]);
-        // P(no | second row): the effect goes on to one side, so nearly all of the posterior is at next to nothing.
+        // P(no | second row): the effect is unbounded on one side, so nearly all posterior mass is near 0.
         let (mut mass, mut sum) = (0.0, 0.0);
         for step in 0..4000 {
             let theta = [0.0, -50.0 + 0.125 * f64::from(step)];
@@ -280,7 +281,7 @@ fn collinear_effects_have_a_posterior_under_every_prior_of_a_world_file() {
         let text = LOGIT.replace("\"logit\"", &format!("{{ form = \"logit\", sd = {sd} }}"));
         let model = model(&world(&text));
         for n in [1u32, 1000, u32::MAX] {
-            // x = 2 was only ever set together with y = 1: their effects are one number to the data.
+            // x = 2 was only set together with y = 1: their effects are not identifiable separately.
             let mut counts = Counts::new(model.n_rows, 2);
             let row = model.n_rows - 1;
             (counts.n_r[row], counts.n_rv[2 * row], counts.n_rv[2 * row + 1]) = (n, n / 2, n - n / 2);
@@ -294,7 +295,7 @@ fn collinear_effects_have_a_posterior_under_every_prior_of_a_world_file() {
     }
 }
 
-/// How often a value followed a row, of a number of values.
+/// Number of visits of a value in a row, by the number of values.
 type Extreme = fn(row: usize, value: usize, n_values: usize) -> u32;
 
 #[test]
@@ -320,7 +321,7 @@ fn counts_as_large_and_as_uneven_as_they_get_have_a_posterior() {
     ];
     for text in [LOGIT, THREE, NOISY, HIDDEN, TWO_CHILDREN] {
         for sd in [None, Some("0.001"), Some("100.0")] {
-            // A prior that is next to certain, and one that says nothing.
+            // A nearly certain prior, and a flat one.
             let wide =
                 sd.map(|sd| text.replace("learn = \"logit\"", &format!("learn = {{ form = \"logit\", sd = {sd} }}")));
             let model = model(&world(wide.as_deref().unwrap_or(text)));
@@ -342,7 +343,7 @@ fn counts_as_large_and_as_uneven_as_they_get_have_a_posterior() {
                 let about = format!("{what}, sd {sd:?}: {text}");
                 let fit = Fit::new(&model, &counts);
                 assert!(fit.theta.iter().all(|t| t.is_finite()), "{about}: {:?}", fit.theta);
-                // The fit did not run away from where it began.
+                // The fit did not diverge from its start.
                 let begun: Vec<f64> = model.prior.parameters.iter().map(|(mean, _)| *mean).collect();
                 let (best, first) = (density(&fit.theta, &counts, &fit.prior), density(&begun, &counts, &fit.prior));
                 assert!(best >= first - 1e-9 * first.abs(), "{about}: {best} after {first}");
@@ -371,12 +372,13 @@ fn counts_as_large_and_as_uneven_as_they_get_have_a_posterior() {
 #[test]
 fn what_rounding_takes_from_a_prior_does_not_stop_a_fit() {
     use nalgebra::DMatrix;
-    // Two effects that are one number to the data, seen so often that a precision of 10⁻⁴ is lost in their sums.
+    // Two effects that are not identifiable separately, with so many visits that a precision of 10⁻⁴ is lost in their
+    // sums.
     let seen = DMatrix::from_row_slice(2, 2, &[4e15 + 1e-4, 4e15, 4e15, 4e15 + 1e-4]);
     assert!(nalgebra::Cholesky::new(seen.clone()).is_none(), "nothing was lost");
     let factor = super::fit::factorised(seen.clone());
     assert!((factor.l() * factor.l().transpose() - seen).abs().max() < 100.0);
-    // What is positive definite is factorised as it is.
+    // A positive definite matrix is factorised unchanged.
     let plain = DMatrix::from_row_slice(2, 2, &[4.0, 2.0, 2.0, 5.0]);
     assert_eq!(super::fit::factorised(plain.clone()).l(), nalgebra::Cholesky::new(plain).unwrap().l());
 }
@@ -395,7 +397,7 @@ fn a_guess_counts_as_visits_of_every_row() {
     let p = Fit::new(&model, &none).mean(&model);
     // Without data, the guess; the prior of 10 standard deviations hardly matters.
     assert!((p[1] - 1.0 / (1.0 + 1f64.exp())).abs() < 0.01, "{}", p[1]);
-    // With 50 visits of the first row that all say yes, half way between.
+    // With 50 visits of the first row that are all yes, half way between.
     let mut counts = Counts::new(6, 2);
     counts.n_r[0] = 5000;
     counts.n_rv[1] = 5000;

@@ -1,4 +1,4 @@
-//! What a learner believes, asked for: plans and policies by any reading of its evidence, and the policy to deploy.
+//! Estimates on request: plans and policy values by any estimator of the evidence, and the policy to deploy.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::plan::{Plan, Ties, check_policy};
 use crate::world::{Action, FactoredView};
 
 impl Learner {
-    /// What the learner takes to be independent and is not, by the declared graph: where it is, no amount of data makes its values right, and nothing
-    /// can be promised. `None` where its view of the state is right.
+    /// The independence that the learner assumes although the declared graph contradicts it. Then its values are
+    /// biased for any amount of data, and no guarantee holds. `None` if its view of the state is right.
     pub fn wrong_view(&self) -> Option<String> {
         let Kind::Tabular(tabular) = &self.kind else { return None };
         let (world, options) = (tabular.knowledge().world(), &tabular.options);
@@ -35,10 +35,10 @@ impl Learner {
         (forgets_causes && !product.right).then(|| product.why.trim_end_matches('.').to_owned())
     }
 
-    /// The plan of the evidence, read by any rule: a policy and its values. `seed` is for samples.
+    /// The plan by any estimator of the evidence: a policy and its values. `seed` is for samples.
     ///
-    /// The optimistic members of confidence sets give an upper bound of what can be reached, the pessimistic members a value that their
-    /// policy keeps, each with probability 1 − δ.
+    /// The optimistic estimate is an upper bound on the optimal value, the pessimistic estimate a lower bound on its
+    /// policy's value, each with probability 1 − δ.
     ///
     /// # Cost
     /// One plan, and tables as large as the learner's own.
@@ -52,11 +52,11 @@ impl Learner {
         }
     }
 
-    /// What a policy (`[stage][state]`) is worth by the evidence, read by any rule: that policy, with its values. `seed` is for
-    /// samples.
+    /// Policy evaluation (`[stage][state]`) by any estimator of the evidence: that policy, with its values. `seed` is
+    /// for samples.
     ///
-    /// The recursion of [`Learner::read`], with the policy followed in place of the best intervention. The best and the worst
-    /// members of confidence sets bound its value from above and below, each with probability 1 − δ.
+    /// The recursion is that of [`Learner::read`], with the policy in place of the best intervention. Optimistic and
+    /// pessimistic estimates bound its value from above and below, each with probability 1 − δ.
     ///
     /// # Cost
     /// One plan, and tables as large as the learner's own.
@@ -72,8 +72,8 @@ impl Learner {
         }
     }
 
-    /// Whether there is memory for [`Learner::learned_policy`], which takes as much again as the learner has: asked before a
-    /// long run, so that its end is not refused.
+    /// Checks that there is memory for [`Learner::learned_policy`], which needs as much again as the learner: call it
+    /// before a long run.
     pub fn room_to_deploy(&self) -> LearnResult<()> {
         let bytes = match &self.kind {
             Kind::Tabular(tabular) => Learner::bytes(tabular.knowledge(), &tabular.options),
@@ -82,11 +82,11 @@ impl Learner {
         Held::ask(bytes).map(drop).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
     }
 
-    /// What to deploy: the policy that it has learned, without exploring.
+    /// The policy to deploy, without exploration.
     ///
-    /// For posterior sampling the plan of the posterior mean, not of its next sample, with [`Estimator::Pooled`]; for regressions the plan of mean weights;
-    /// for greedy learners the greedy plan; for others the plan that they would follow next if they planned now. A learner that only draws at random does
-    /// what it would do next.
+    /// Posterior sampling deploys the posterior-mean plan with [`Estimator::Pooled`]; linear learners the plan of mean
+    /// weights; greedy learners the greedy plan; others their next plan. A uniformly random learner deploys its next
+    /// random policy.
     pub fn learned_policy(&self) -> Arc<Policy> {
         if let Kind::Linear(linear) = &self.kind {
             let plan = linear.learned_plan();
@@ -111,10 +111,10 @@ impl Learner {
         }
         let mut next = self.clone();
         next.around.retain(|around| match around {
-            // They decide nothing.
+            // These wrappers make no decisions.
             Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => false,
             Wrapper::Explore(_) => true,
-            // Nor is what keeps it to a baseline.
+            // Nor does conservative exploration apply.
             Wrapper::Baseline(_) => false,
         });
         if let Kind::Tabular(tabular) = &mut next.kind {

@@ -1,4 +1,4 @@
-//! A loop that plays one episode after the other: the learner as an [`Agent`], with a session of its own.
+//! Sequential episodes: the learner as an [`Agent`] with a single session.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ impl Agent for Learner {
     fn begin_episode(&mut self) {
         self.whole = None;
         if let Some(unfinished) = self.current.take() {
-            // Its steps were taken in all the same, but no episode will end with them.
+            // Its steps are counted, but no episode will end with them.
             self.logged |= unfinished.observed() > 0;
             self.around.iter_mut().for_each(|a| a.gave_up(&unfinished));
-            // Its number is used again, unless others have begun since.
+            // Its number is reused, unless others have begun since.
             self.begun -= u64::from(unfinished.id() == self.begun);
             self.spare = unfinished.into_steps();
         }

@@ -1,4 +1,4 @@
-//! What is wrapped around a learner: how it is put there, and what it says.
+//! Wrappers of a learner: their construction, and their reports.
 
 use super::{Kind, Learner};
 use crate::learn::Knowledge;
@@ -9,33 +9,33 @@ use crate::learn::wrappers::{Amendment, Baseline, BaselineReport, ChangeNoticed,
 use crate::world::Action;
 
 impl Learner {
-    /// With a guard: the episode in which the causal model was given up, if it was.
+    /// With graph repair: the episode in which the key variables were abandoned, if they were.
     pub fn gave_up_causes(&self) -> Option<u64> {
         self.guard().and_then(Guard::gave_up)
     }
 
-    /// With a guard: how the declared graph was changed, in order; from then on knowledge, evidence and plans are of the changed
-    /// graph.
+    /// With graph repair: the revisions of the declared graph, in order; from then on knowledge, evidence and plans
+    /// are of the revised graph.
     pub fn amendments(&self) -> &[Amendment] {
         self.guard().map_or(&[], Guard::amendments)
     }
 
-    /// The options that it was made with, which a guard may have changed since; `None` if it regresses on features.
+    /// The original options, which graph repair may have changed since; `None` for linear learners.
     pub fn declared_options(&self) -> Option<&Options> {
         self.guard().map_or_else(|| self.options(), |guard| Some(guard.declared_options()))
     }
 
-    /// Begins to test the declared graph on every step that is taken in: a lever that acts past the key variables, a parent that a scope
-    /// lacks, factors that share a cause. A true graph is ever said to be contradicted with probability `delta` at most, whoever chooses
-    /// the interventions. Nothing else changes; see [`Learner::graph_watch`].
+    /// Starts testing the declared graph on every step: a lever that bypasses the key variables, a missing parent,
+    /// factors with a common cause. A true graph is ever contradicted with probability at most `delta`, under any
+    /// choice of interventions. Nothing else changes; see [`Learner::graph_watch`].
     ///
-    /// A learner with a guard tests its graph already.
+    /// A learner with graph repair tests its graph already.
     pub fn watch_graph(&mut self, delta: f64) -> LearnResult<()> {
         self.watch_by(delta, Monitor::of_declared)
     }
 
-    /// The same for a log that is to be taken in: all of its first 8,192 steps are tested, and of the others one in 128, so that
-    /// taking in a million steps costs no more than reading them. The promise is the same.
+    /// The same for a log: all of its first 8,192 steps are tested, and one in 128 of the others, so that testing a
+    /// million steps costs no more than reading them. The guarantee is the same.
     pub fn watch_log(&mut self, delta: f64) -> LearnResult<()> {
         self.watch_by(delta, Monitor::of_log)
     }
@@ -57,7 +57,7 @@ impl Learner {
         Ok(())
     }
 
-    /// How the graph fares on the steps that were taken in, if it is tested: by a guard, or since [`Learner::watch_graph`].
+    /// Report of the graph test, by graph repair or since [`Learner::watch_graph`].
     pub fn graph_watch(&self) -> Option<GraphWatch> {
         self.around.iter().find_map(|around| match around {
             Wrapper::Guard(guard) => guard.report(),
@@ -95,7 +95,7 @@ impl Learner {
         self.keep_baseline_at(policy_hs, [alpha, delta], value_s)
     }
 
-    /// The same with another probability δ with which the promise may be broken than the learner's own.
+    /// The same with another error probability δ of the guarantee than the learner's own.
     pub fn keep_baseline_at(
         &mut self,
         policy_hs: &[Action],
@@ -117,7 +117,7 @@ impl Learner {
         Ok(())
     }
 
-    /// How the baseline was kept, if there is one.
+    /// Report of conservative exploration, if there is a baseline.
     pub fn baseline(&self) -> Option<BaselineReport> {
         self.around.iter().find_map(|around| match around {
             Wrapper::Baseline(baseline) => Some(baseline.report()),
@@ -125,11 +125,11 @@ impl Learner {
         })
     }
 
-    /// Whether the steps that were taken in contradict the graph that is tested now; false where none is.
+    /// Whether the steps contradict the tested graph; false without a test.
     pub fn graph_contradicted(&self) -> bool {
         self.around.iter().any(|around| match around {
             Wrapper::Watch(monitor) => monitor.contradicted(),
-            // It changes a graph at once, unless there is none to change it to.
+            // It revises a graph at once, if it can.
             Wrapper::Guard(guard) => guard.contradicted(),
             Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => false,
         })
@@ -149,9 +149,9 @@ impl Learner {
         })
     }
 
-    /// With `forget=reset`: changes of the world that were noticed, in order; of more than 1,024 the latest.
+    /// With `forget=reset`: detected change points, in order; at most the latest 1,024.
     ///
-    /// If a row never changed, it is ever among them with a probability that sums to δ over all rows, at most.
+    /// The total probability, over all rows, that an unchanged row is ever among them is at most δ.
     pub fn changes(&self) -> Vec<ChangeNoticed> {
         match (&self.kind, self.forgetting()) {
             (Kind::Tabular(tabular), Some(forget)) => forget.changes(tabular.view()),
@@ -159,17 +159,17 @@ impl Learner {
         }
     }
 
-    /// With `forget=reset`: how many changes of the world were ever noticed.
+    /// With `forget=reset`: number of all detected change points.
     pub fn n_changes(&self) -> u64 {
         self.forgetting().map_or(0, Forgetting::n_changes)
     }
 
-    /// Whether it forgets, so that what rests on a world that stays as it is cannot be promised.
+    /// Whether it forgets, so that guarantees for stationary worlds do not apply.
     pub fn forgets(&self) -> bool {
         self.forgetting().is_some()
     }
 
-    /// What it was given when it was made; a guard may have changed the graph since.
+    /// The declared knowledge; graph repair may have revised the graph since.
     pub(in crate::learn) fn declared(&self) -> &Knowledge {
         self.guard().map_or_else(|| self.knowledge(), Guard::declared)
     }

@@ -1,8 +1,9 @@
-//! β for which optimism is proved whatever the features: the self-normalised bound over a cover of all value functions.
+//! Covering-number bonus: β with proven optimism for any features, by the self-normalised bound over a cover of value
+//! functions.
 
 use crate::math::ln;
 
-/// What the bound is made of; the proof in the same letters is in `docs/theory/guarantees.md`.
+/// Parameters of the bound; `docs/theory/guarantees.md` proves it in the same notation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cover {
     /// d
@@ -13,11 +14,11 @@ pub(super) struct Cover {
     pub(super) delta: f64,
     /// H
     pub(super) horizon: f64,
-    /// T: steps that can be made in all.
+    /// T: total number of steps.
     pub(super) steps: f64,
-    /// ρ: greatest less least target of the stage, which is also their greatest size, as they are measured from the least.
+    /// ρ: range of the targets of the stage, which is also their greatest size, as they are measured from the least.
     pub(super) range: f64,
-    /// ln M: of the kernels that plans can be made with, 0 where P(z | s, a) is known.
+    /// ln M: log number of possible kernels of plans, 0 if P(z | s, a) is known.
     pub(super) kernels: f64,
 }
 
@@ -27,7 +28,7 @@ impl Cover {
         if self.range <= 0.0 {
             return 0.0;
         }
-        // The value functions of all plans have widths of at most B, for which N is counted: the least B with f(B) ≤ B, from below.
+        // The widths of all plans are at most B, which determines N: the least B with f(B) ≤ B, from below.
         let most = self.dimension * ln(1.0 + self.steps / (self.dimension * self.lambda));
         let mut bound = self.range;
         for _ in 0..100 {
@@ -63,7 +64,7 @@ mod tests {
             let cover = Cover { dimension: d, lambda: 1.0, delta: 0.1, horizon: 10.0, steps, range, kernels: 3.0 };
             let most = d * (1.0f64 + steps / d).ln();
             let greatest = cover.beta(most);
-            // No plan has a wider one, and the fixed point is reached.
+            // No plan has a greater width, and the fixed point is reached.
             assert!((cover.with(most, greatest) - greatest).abs() < 1e-6 * greatest, "{greatest}");
             assert!(cover.beta(0.0) < greatest && cover.beta(0.0) > range);
         }

@@ -1,4 +1,4 @@
-//! The regression of one stage: Λ = λI + Σ φφᵀ, kept factorised by rank-one updates, and sums over next states.
+//! Ridge regression of one stage: Λ = λI + Σ φφᵀ, factorised by rank-one updates, and sums over next states.
 
 use std::borrow::Cow;
 
@@ -7,28 +7,29 @@ use rayon::prelude::*;
 
 use super::evidence::{Met, MetStep};
 
-/// Updates after which factor and widths are computed afresh from Λ, or d if that is more.
+/// Updates after which factor and widths are recomputed from Λ, or d if that is more.
 ///
-/// Between refreshes a rank-one update adds a relative rounding error of a few 1e-16, and a width is also recomputed once
-/// it has lost three digits, so values stay within about 1e-12 of an exact computation: `tests/linear_exact.rs` holds
-/// them to 1e-9 and prints what it finds.
+/// Between refreshes a rank-one update adds a relative rounding error of a few 1e-16. A width is also recomputed once
+/// it has lost three digits. So values stay within about 1e-12 of an exact computation; `tests/linear_exact.rs` checks
+/// them to 1e-9 and prints the errors.
 pub(super) const REFRESH_EVERY: usize = 512;
 
-/// A width is recomputed when it has fallen below this share of what it was when last computed: subtracting from it
-/// has then cost three digits.
+/// A width is recomputed when it has fallen below this share of its last computed value: cancellation has then cost
+/// three digits.
 const LOST_DIGITS: f64 = 1e-3;
 
-/// Gram matrix with its Cholesky factor, right-hand sides and squared widths φᵀΛ⁻¹φ of all state-cause pairs.
+/// Gram matrix with its Cholesky factor, right-hand sides and squared widths φᵀΛ⁻¹φ of all pairs of state and
+/// configuration.
 ///
-/// Targets are never stored one by one: Σ_τ φ_τ V(s'_τ) = M V with M = Σ_τ φ_τ e(s'_τ)ᵀ, a d × S matrix, so nothing here
-/// grows with the number of steps.
+/// Targets are never stored individually: Σ_τ φ_τ V(s'_τ) = M V with M = Σ_τ φ_τ e(s'_τ)ᵀ, a d × S matrix. So memory
+/// does not grow with the number of steps.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
-    /// What was seen: all that the sums below follow from.
+    /// Sufficient statistics, which determine the sums below.
     pub(super) met: Met,
-    /// Steps since the last refresh, in order: with `met`, all that factor and widths follow from to the last bit.
+    /// Steps since the last refresh, in order: with `met` they determine factor and widths to the last bit.
     pub(super) recent: Vec<MetStep>,
-    /// Least and greatest of what is regressed of a reward.
+    /// Range of the regressed reward.
     range: [f64; 2],
     lambda: f64,
     /// Λ; lower triangle and diagonal.
@@ -37,11 +38,11 @@ pub(super) struct Design {
     factor: Cholesky<f64, Dyn>,
     /// M, one column for each next state.
     next: DMatrix<f64>,
-    /// Σ φ r over what is regressed of the rewards.
+    /// Σ φ r over the regressed rewards.
     reward: DVector<f64>,
-    /// φᵀΛ⁻¹φ for every column of the features, kept up to date; empty if widths are not needed step by step.
+    /// φᵀΛ⁻¹φ for every column of the features, kept up to date; empty if widths are not needed after every step.
     squares: Vec<f64>,
-    /// What `squares` was when last computed from the factor.
+    /// `squares` when last computed from the factor.
     computed: Vec<f64>,
     /// ln det(Λ) − d ln λ.
     gained: f64,
@@ -55,7 +56,7 @@ pub(super) struct Design {
 }
 
 impl Design {
-    /// Nothing seen: Λ = λI.
+    /// A design without steps: Λ = λI.
     pub(super) fn new(columns: DMatrixView<'_, f64>, n_states: usize, lambda: f64, range: [f64; 2]) -> Design {
         let mut design = Design::without_widths(columns.nrows(), n_states, lambda, range);
         design.squares = columns.column_iter().map(|phi| phi.norm_squared() / lambda).collect();
@@ -64,7 +65,7 @@ impl Design {
         design
     }
 
-    /// The same that keeps no widths, so that a step costs O(d²) however many columns there are.
+    /// The same without widths, so that a step costs O(d²) for any number of columns.
     pub(super) fn without_widths(d: usize, n_states: usize, lambda: f64, range: [f64; 2]) -> Design {
         let gram = DMatrix::from_diagonal_element(d, d, lambda);
         Design {
@@ -86,15 +87,15 @@ impl Design {
         }
     }
 
-    /// One step as it is counted here.
+    /// The encoded form of a step.
     pub(super) fn step(&self, cell: usize, reward: f64, next_state: usize) -> MetStep {
         MetStep::new(cell, next_state, reward, self.range)
     }
 
-    /// Takes in one step.
+    /// Adds one step.
     ///
     /// # Cost
-    /// O(d² + cells · d) with widths, O(d²) without, and O((d + pairs met) d²) once in [`REFRESH_EVERY`] calls.
+    /// O(d² + cells · d) with widths, O(d²) without, and O((d + visited pairs) d²) once in [`REFRESH_EVERY`] calls.
     pub(super) fn add(&mut self, columns: DMatrixView<'_, f64>, step: MetStep) {
         self.met.add(step, 1);
         let phi = columns.column(step.cell as usize);
@@ -107,7 +108,7 @@ impl Design {
         self.update(columns, step.cell as usize);
     }
 
-    /// Takes in one step this many times: one by one where they are few, and all at once where they would be many updates.
+    /// Adds one step this many times: one by one if they are few, otherwise all at once.
     pub(super) fn add_times(&mut self, columns: DMatrixView<'_, f64>, step: MetStep, times: u32) {
         if times as usize <= self.period() {
             (0..times).for_each(|_| self.add(columns, step));
@@ -117,7 +118,7 @@ impl Design {
         self.afresh(columns);
     }
 
-    /// Takes one step back; `false` if it was never taken in.
+    /// Removes one step; `false` if it was never added.
     pub(super) fn remove(&mut self, columns: DMatrixView<'_, f64>, step: MetStep) -> bool {
         if !self.met.remove(step) {
             return false;
@@ -127,7 +128,7 @@ impl Design {
         true
     }
 
-    /// Everything from what was met, the determinant too.
+    /// Recomputes everything from the counts, the determinant too.
     fn afresh(&mut self, columns: DMatrixView<'_, f64>) {
         self.recent.clear();
         self.sum_up(columns);
@@ -173,14 +174,14 @@ impl Design {
         REFRESH_EVERY.max(self.gram.nrows())
     }
 
-    /// Everything from what was met.
+    /// Recomputes everything from the counts.
     fn refresh(&mut self, columns: DMatrixView<'_, f64>) {
         self.recent.clear();
         self.gained_then = self.gained;
         self.sum_up(columns);
     }
 
-    /// Sums, factor and widths from what was met, column by column: the same whatever the order of the steps.
+    /// Sums, factor and widths from the counts, column by column: independent of the order of the steps.
     fn sum_up(&mut self, columns: DMatrixView<'_, f64>) {
         let d = columns.nrows();
         self.gram = DMatrix::from_diagonal_element(d, d, self.lambda);
@@ -205,8 +206,8 @@ impl Design {
         }
     }
 
-    /// What follows from saved counts in a design that had seen nothing: first from what was met before the last refresh,
-    /// and then from each step since, just as they came. `false` if the steps were not all met.
+    /// Restores an empty design from saved counts: first the counts before the last refresh, then each later step in
+    /// order. `false` if a step is not among the counts.
     pub(super) fn replay(&mut self, columns: DMatrixView<'_, f64>, met: Met, recent: &[MetStep]) -> bool {
         self.met = met;
         if !recent.iter().all(|&step| self.met.remove(step)) {
@@ -261,7 +262,7 @@ impl Design {
         weights.axpy(deviation, noise, 1.0);
     }
 
-    /// φᵀΛ⁻¹φ for every state-cause pair: as they are kept, or computed now.
+    /// φᵀΛ⁻¹φ for every pair of state and configuration: cached, or computed now.
     pub(super) fn squares(&self, columns: DMatrixView<'_, f64>) -> Cow<'_, [f64]> {
         if !self.squares.is_empty() {
             return (&self.squares).into();
@@ -271,12 +272,12 @@ impl Design {
         squares.into()
     }
 
-    /// φᵀΛ⁻¹φ of one state-cause pair, from the factor.
+    /// φᵀΛ⁻¹φ of one pair of state and configuration, from the factor.
     pub(super) fn square(&self, columns: DMatrixView<'_, f64>, cell: usize) -> f64 {
         square(&self.factor, columns.column(cell).clone_owned())
     }
 
-    /// The same of all from the factor; shared between threads, with the same results.
+    /// The same of all pairs from the factor, in parallel, with the same results.
     fn fill_squares(&self, columns: DMatrixView<'_, f64>, out: &mut [f64]) {
         let of = |(i, out): (usize, &mut f64)| *out = square(&self.factor, columns.column(i).clone_owned());
         out.par_iter_mut().enumerate().with_min_len(1 << 10).for_each(of);
@@ -292,12 +293,12 @@ impl Design {
         self.gained - self.planned > std::f64::consts::LN_2
     }
 
-    /// Notes that a plan was made.
+    /// Records that a plan was made.
     pub(super) fn mark_planned(&mut self) {
         self.planned = self.gained;
     }
 
-    /// Estimated P(· | s, c) of one state-cause pair: φᵀΛ⁻¹M. Need not be a distribution.
+    /// Estimated P(· | s, c) of one pair of state and configuration: φᵀΛ⁻¹M. Need not be a distribution.
     pub(super) fn transition(&self, columns: DMatrixView<'_, f64>, cell: usize) -> Vec<f64> {
         let mut direction = columns.column(cell).clone_owned();
         self.factor.solve_mut(&mut direction);
@@ -311,8 +312,8 @@ fn square(factor: &Cholesky<f64, Dyn>, mut phi: DVector<f64>) -> f64 {
     phi.norm_squared()
 }
 
-/// The factor L of a Gram matrix plus λI = LLᵀ. Where λ is below what rounding leaves of so many steps, as little is added to the diagonal as makes
-/// it positive definite.
+/// The factor L of a Gram matrix plus λI = LLᵀ. If λ is below the rounding error, the least sufficient amount is added
+/// to the diagonal to make it positive definite.
 pub(super) fn factorised(gram: DMatrix<f64>) -> Cholesky<f64, Dyn> {
     let mut more = 1e-16 * gram.diagonal().max();
     let mut raised = gram.clone();

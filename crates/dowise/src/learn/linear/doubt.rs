@@ -1,4 +1,4 @@
-//! What contradicts a linear fit: fewer steps than weights, and residuals that do not average out.
+//! Misspecification checks of a linear fit: fewer steps than weights, and residuals that do not average out.
 
 use std::fmt;
 
@@ -11,36 +11,36 @@ use super::learner::LinearLearner;
 use super::options::Regression;
 use super::residuals::Residuals;
 
-/// Probability with which a linear world would be doubted for its residuals, if they were normal.
+/// Probability of a false warning in a linear world with normal residuals.
 const DELTA: f64 = 0.01;
 
-/// A mean residual below this part of the range of values is no reason to doubt: where values hardly differ, what the prior takes off the
-/// weights is far beyond chance, and nothing.
+/// A mean residual below this share of the range of values is ignored: if values hardly differ, shrinkage by the prior
+/// is significant but negligible.
 const MATTERS: f64 = 1e-5;
 
-/// Values of a variable with more than this many are taken together in as many ranges.
+/// Most groups of values of a variable; more values are grouped into ranges.
 const RANGES: usize = 16;
 
-/// A reason to doubt what a regression says.
+/// A warning about a linear fit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doubt {
-    /// Fewer steps were seen than there are weights.
+    /// There are fewer steps than weights.
     FewSteps {
-        /// Steps seen.
+        /// Observed steps.
         steps: u64,
         /// Weights (d).
         dimension: usize,
     },
-    /// The residuals of some steps have a mean that is not 0, and more steps will not mend it: the world is not linear in the
-    /// features there.
+    /// The residuals of some steps have a nonzero mean: the world is not linear in the features there, and more steps
+    /// do not help.
     Residuals {
-        /// Which steps: those with these values of a variable.
+        /// The steps, by the values of a variable.
         place: String,
-        /// How many there are.
+        /// Their number.
         steps: u64,
-        /// Mean of what was received and expected ahead, less what was fitted.
+        /// Mean of reward plus next value, less the fitted value.
         mean: f64,
-        /// How many standard deviations that is from 0.
+        /// The mean in standard deviations.
         deviations: f64,
     },
 }
@@ -66,23 +66,23 @@ impl fmt::Display for Doubt {
 type Sums = (f64, f64, f64);
 
 impl LinearLearner {
-    /// Reasons to doubt the fit: too few steps, and the variable whose residuals are farthest from 0 on average, if that is
-    /// farther than chance makes them in one of a hundred linear worlds.
+    /// Warnings about the fit: too few steps, and the variable with the largest mean residual, if it is significant at
+    /// one in a hundred linear worlds.
     ///
-    /// Residuals are those of r + V₂(s'), with the values of the present plan, on the observed φ(s, z); for each value of each state
-    /// factor and key variable (or range of values, beyond 16) their sum is compared with what chance makes of as many residuals of
-    /// the spread that all of them have, or these, if that is larger.
-    /// Steps of one stage after the other are not independent of the plan, so this is a warning and no test.
+    /// Residuals are those of r + V₂(s'), with the values of the present plan, on the observed φ(s, z). Steps are
+    /// grouped by each value of each state factor and key variable (or range of values, beyond 16). The sum of a group
+    /// is compared with chance, by the spread of all residuals or of the group, whichever is larger. Steps depend on
+    /// the plan, so this is a warning and no test.
     ///
     /// # Cost
-    /// O(d³ + (d + next states) · pairs met).
+    /// O(d³ + (d + next states) · visited pairs).
     pub fn doubts(&self) -> Vec<Doubt> {
         let (dimension, steps) = (self.features.dimension(), self.model.designs.iter().map(|d| d.met.steps).sum());
         let mut out = Vec::new();
         if steps < dimension as u64 {
             out.push(Doubt::FewSteps { steps, dimension });
         }
-        // ψ(s, a) has no key variables to group by, and nothing was planned ahead for before the first plan.
+        // ψ(s, a) has no key variables to group by, and before the first plan there are no values.
         if self.options().regression == Regression::Causes && self.plans > 0 && steps > dimension as u64 {
             out.extend(self.worst_residuals());
         }
@@ -95,7 +95,7 @@ impl LinearLearner {
         let ahead = &self.plan.value_hs[n..2 * n].iter().map(|v| v - floor).collect::<Vec<f64>>()[..];
         let mut off_by = OffBy::new(self.knowledge.world(), &self.key_causes);
         for design in &self.model.designs {
-            // Not the ridge: what λ takes off the weights of features that were seen rarely is no misfit.
+            // Without the ridge: its shrinkage of rarely observed features is no misfit.
             let mut fitted = DVector::zeros(self.features.dimension());
             design.sums(ahead, &mut fitted);
             let residuals = Residuals::of(&design.met, self.model.sizes.regressed);
@@ -113,7 +113,7 @@ impl LinearLearner {
 pub(super) struct OffBy<'a> {
     world: &'a World,
     causes: &'a CauseSpace,
-    /// Groups of values of each variable, and what was off there.
+    /// Groups of values of each variable, with their residuals.
     sums: Vec<Vec<Sums>>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> OffBy<'a> {
         self.world.state().iter().copied().chain(self.causes.variables().iter().copied())
     }
 
-    /// Takes in a residual of so many steps in a state under a cause.
+    /// Adds the residual of this many steps in a state under a configuration.
     pub(super) fn add(&mut self, (state, cause): (usize, usize), visits: f64, off: f64) {
         let factors = self.world.state().len();
         for (i, of) in self.sums.iter_mut().enumerate() {
@@ -142,11 +142,11 @@ impl<'a> OffBy<'a> {
         }
     }
 
-    /// The group that is farthest off, if that is farther than chance makes it and matters where values have this range.
+    /// The group with the largest deviation, if it is significant and relevant for this range of values.
     pub(super) fn worst(&self, range: f64) -> Option<Doubt> {
         let total: usize = self.sums.iter().map(Vec::len).sum();
         let bound = (2.0 * crate::math::ln(2.0 * total as f64 / DELTA)).sqrt();
-        // What is rare and large may be missing from a group altogether, so its own spread counts only where it is the larger one.
+        // Rare large values may be absent from a group, so its own spread counts only if it is larger.
         let (steps, squares) = self.sums.first()?.iter().fold((0.0, 0.0), |(n, sum), of| (n + of.0, sum + of.2));
         let overall = squares / steps;
         let of_group = |(i, group, &(n, sum, squares)): (usize, usize, &Sums)| {

@@ -1,16 +1,16 @@
-//! What can be wrong with features, and why a linear learner cannot be made.
+//! Errors of features and of the construction of linear learners.
 
 use crate::kernel::KernelError;
 use crate::learn::LearnError;
 use crate::world::Unsupported;
 
-/// Why features cannot be used.
+/// Invalid features.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FeatureError {
     /// No features at all.
     #[error("there are no features: the dimension is 0; give at least one (a constant 1 is the smallest choice)")]
     Empty,
-    /// Too many to hold.
+    /// Too many features for the memory.
     #[error(
         "{} features for each of {cells} {} of state and cause need {} bytes, the limit is {limit}; \
          choose fewer (a smaller scope in [features], a lower degree, fewer centres)",
@@ -21,7 +21,7 @@ pub enum FeatureError {
     TooLarge {
         /// Number of features (d).
         dimension: Option<u128>,
-        /// States times causes.
+        /// States times configurations.
         cells: u128,
         /// Bytes they would take.
         bytes: Option<u128>,
@@ -31,20 +31,20 @@ pub enum FeatureError {
     /// A feature that is not a number.
     #[error("feature {feature} at {place} is {value}, not a finite number")]
     NotFinite {
-        /// The combination of state and cause.
+        /// The combination of state and configuration.
         place: String,
         /// Position of the feature, from 1.
         feature: usize,
-        /// What it is.
+        /// Its value.
         value: f64,
     },
-    /// A vector longer than the definition allows.
+    /// A feature vector with a norm above 1.
     #[error(
         "the features at {place} have length {norm}, and the definition of a linear MDP allows 1; \
          divide all features by {longest}, or ask for them to be scaled"
     )]
     TooLong {
-        /// The combination of state and cause.
+        /// The combination of state and configuration.
         place: String,
         /// Length there.
         norm: f64,
@@ -56,23 +56,23 @@ pub enum FeatureError {
     Option {
         /// The option.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What is allowed.
+        /// The allowed values.
         expected: &'static str,
     },
 }
 
-/// Why a linear learner cannot be made.
+/// Errors of the construction of a linear learner.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LinearError {
-    /// Something that the world says is beyond it.
+    /// A property of the world that linear learners do not support.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// P(c | s, do(a)) cannot be computed from what is known.
+    /// P(c | s, do(a)) cannot be computed from the known mechanisms.
     #[error("{}", kernel_needed(.0))]
     Kernel(#[from] KernelError),
-    /// What has to be learned of P(c | s, do(a)) cannot be counted.
+    /// The unknown part of P(c | s, do(a)) cannot be counted.
     #[error(transparent)]
     Mechanisms(Box<LearnError>),
     /// The features cannot be used.
@@ -83,43 +83,43 @@ pub enum LinearError {
     Option {
         /// The option.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What is allowed.
+        /// The allowed values.
         expected: &'static str,
     },
-    /// A regression without regularisation, whose design is singular before anything was seen.
+    /// A regression without regularisation, whose design is singular before the first step.
     #[error(
         "lambda = 0: with nothing seen yet the design Σ φφᵀ is singular and has no inverse; \
          use a lambda above 0 (the published learner uses 1)"
     )]
     Singular,
-    /// Residuals as a width.
+    /// Residual noise requested as a width.
     #[error("beta=residuals is the spread of samples, and this learner adds a width; take c-blsvi or c-rlsvi")]
     ResidualWidth,
-    /// Weights where they cannot be.
+    /// Variance weights where they do not apply.
     #[error("weights=variance is for learners that add a width: take c-lsvi-ucb")]
     NoWeights,
-    /// Features that were made for another world.
+    /// Features of another world.
     #[error("the features are for {found} states and causes, this world has {expected}")]
     OtherWorld {
-        /// States times causes of the features.
+        /// States times configurations of the features.
         found: usize,
-        /// States times causes of the world.
+        /// States times configurations of the world.
         expected: usize,
     },
-    /// Too many interventions to list.
+    /// Too many interventions to enumerate.
     #[error(
         "there are {count} interventions and regression on interventions lists each of them (limit {most}); \
          regress on causes instead"
     )]
     TooManyActions {
-        /// How many.
+        /// Their number.
         count: u64,
         /// The limit.
         most: u64,
     },
-    /// Designs that do not fit.
+    /// Designs that exceed the memory.
     #[error(
         "with {dimension} features, {designs} designs and {cells} state-cause pairs this learner needs {bytes} bytes, \
          the limit is {limit}; choose fewer features, or share the design between stages"
@@ -129,7 +129,7 @@ pub enum LinearError {
         dimension: usize,
         /// One, or one for each stage.
         designs: usize,
-        /// States times causes (or interventions).
+        /// States times configurations (or interventions).
         cells: usize,
         /// Bytes needed.
         bytes: u128,
@@ -138,7 +138,7 @@ pub enum LinearError {
     },
 }
 
-/// ψ(s, a) is made of mechanisms, once and for all.
+/// ψ(s, a) requires known mechanisms.
 fn kernel_needed(error: &KernelError) -> String {
     match error {
         KernelError::Unknown { names } => format!(

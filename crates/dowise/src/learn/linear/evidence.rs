@@ -1,6 +1,6 @@
-//! What a regression has seen: how often each pair led to each next state, and what it was paid, exactly.
+//! Evidence of a linear learner: exact transition counts and reward sums of every pair.
 //!
-//! Sums of features depend on the order in which they are added; these counts do not, and the sums follow from them.
+//! Sums of features depend on the order of addition; these counts do not, and the sums follow from them.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Met {
     /// Visits by (column of the features, next state).
     pub(super) next: BTreeMap<(u32, u32), u32>,
-    /// Sum of the payments of each column, as shares of their range in 2⁻⁶⁴.
+    /// Sum of the rewards of each column, as shares of their range in 2⁻⁶⁴.
     pub(super) paid: BTreeMap<u32, u128>,
-    /// Steps taken in.
+    /// Number of steps.
     pub(super) steps: u64,
 }
 
-/// One step as a regression sees it.
+/// One step as a regression counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct MetStep {
     /// Column of the features.
     pub(super) cell: u32,
     pub(super) next: u32,
-    /// Payment as a share of its range in 2⁻⁶⁴, but for 1, which is `u64::MAX`.
+    /// Reward as a share of its range in 2⁻⁶⁴, except for 1, which is `u64::MAX`.
     pub(super) share: u64,
 }
 
 impl MetStep {
-    /// A payment between two ends; equal ends leave nothing to be regressed.
+    /// A reward within a range; an empty range leaves nothing to regress.
     pub(super) fn new(cell: usize, next: usize, reward: f64, [lo, hi]: [f64; 2]) -> MetStep {
         let share = if hi > lo { ((reward - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.0 };
         // A cast to an integer saturates, so the upper end is the greatest share.
@@ -39,7 +39,7 @@ impl MetStep {
         if self.share == u64::MAX { 1 << 64 } else { u128::from(self.share) }
     }
 
-    /// The payment.
+    /// The reward.
     pub(super) fn reward(self, [lo, hi]: [f64; 2]) -> f64 {
         lo + (hi - lo) * (self.exact() as f64 / 18_446_744_073_709_551_616.0)
     }
@@ -57,13 +57,13 @@ impl Met {
         self.next.get(&(step.cell, step.next)).is_none_or(|&n| n.checked_add(times).is_some())
     }
 
-    /// Takes a step back; `false` if it is not there.
+    /// Removes a step; `false` if it is not counted.
     pub(super) fn remove(&mut self, step: MetStep) -> bool {
         let visits = u128::from(self.visits(step.cell));
         let (Some(n), Some(paid)) = (self.next.get_mut(&(step.cell, step.next)), self.paid.get_mut(&step.cell)) else {
             return false;
         };
-        // What is left must be payments of the other visits, each at most 1.
+        // The remaining sum must be possible for the other visits, each at most 1.
         if paid.checked_sub(step.exact()).is_none_or(|left| left > (visits - 1) << 64) {
             return false;
         }
@@ -84,7 +84,7 @@ impl Met {
         self.next.range((cell, 0)..=(cell, u32::MAX)).map(|(_, &n)| u64::from(n)).sum()
     }
 
-    /// Every column with its visits and the sum of its payments between two ends.
+    /// Every column with its visits and the sum of its rewards in this range.
     pub(super) fn columns(&self, [lo, hi]: [f64; 2]) -> impl Iterator<Item = (usize, f64, f64)> {
         self.paid.iter().map(move |(&cell, &paid)| {
             let visits = self.visits(cell) as f64;

@@ -1,4 +1,4 @@
-//! Values behind a decision, optimistic and by plain averages, and the learned policy without optimism.
+//! Explanations of linear learners: optimistic and mean values of a decision, and the learned policy without optimism.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -10,21 +10,21 @@ use crate::plan::{Lookahead, Plan, Ties, backward_induction};
 use crate::random::splitmix64;
 use crate::world::Action;
 
-/// What a learner sees from one state at a stage.
+/// Lookahead of a learner from one state at a stage.
 pub(crate) struct Looked {
-    /// What each cause is worth.
+    /// Value of each configuration.
     pub(crate) q: Vec<f64>,
-    /// What is done.
+    /// The chosen intervention.
     pub(crate) best: Action,
-    /// What interventions are believed to set off.
+    /// Estimated effects of interventions.
     pub(crate) selector: Selector,
 }
 
-/// A look ahead that keeps what it saw at one stage and state.
+/// A lookahead that records its values at one stage and state.
 struct Noted<'a> {
     inside: &'a mut LinearModel,
     stage: usize,
-    /// Where the state's causes are.
+    /// Range of the state's configurations.
     at: std::ops::Range<usize>,
     q: Vec<f64>,
 }
@@ -47,8 +47,8 @@ impl Lookahead for Noted<'_> {
 }
 
 impl LinearLearner {
-    /// What the causes of a state are worth at a stage, and what is done there, in a plan made now for an episode; with
-    /// the width or the noise (what it hopes for), or by plain averages.
+    /// The values of a state's configurations and the decision there, in a plan computed now for an episode:
+    /// optimistic or sampled, or by posterior means.
     ///
     /// # Cost
     /// A plan.
@@ -70,8 +70,7 @@ impl LinearLearner {
         Looked { q, best: now.plan.action(stage, state), selector: now.selector }
     }
 
-    /// What it has learned, without optimism or noise, from all that it has seen: the plan of mean weights and mean
-    /// mechanisms.
+    /// The learned plan without optimism or noise: the plan of mean weights and mean mechanisms from all data.
     ///
     /// # Cost
     /// A plan, and a copy of the learner.
@@ -84,8 +83,8 @@ impl LinearLearner {
         now.plan
     }
 
-    /// How many steps speak about each cause of a state at a stage: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot
-    /// features is the number of visits.
+    /// Effective number of steps for each configuration of a state at a stage: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with
+    /// one-hot features is the number of visits.
     pub(crate) fn steps_behind(&self, stage: usize, state: usize) -> Vec<f64> {
         let n = self.model.columns.len() / self.plan.n_states;
         let design = &self.model.designs[self.model.design(stage)];

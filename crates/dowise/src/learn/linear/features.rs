@@ -1,4 +1,4 @@
-//! φ(s, z) for every state and cause, checked against the definition: finite, and no longer than 1.
+//! Feature maps φ(s, z) for every state and configuration, validated: finite, with norm at most 1.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use crate::kernel::CauseSpace;
 use crate::memory::Held;
 use crate::world::{Basis, FeatureMap, World};
 
-/// Rounding that a length of 1 may be off by.
+/// Rounding tolerance of a norm of 1.
 const LENGTH_TOLERANCE: f64 = 1e-9;
 
-/// What happens to features longer than 1.
+/// Treatment of features with norm above 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norms {
-    /// They are an error.
+    /// An error.
     Check,
-    /// All features are divided by the greatest length, if that is above 1.
+    /// All features are divided by the greatest norm, if that is above 1.
     Scale,
 }
 
-/// Features of every state and cause.
+/// Features of every state and configuration of key variables.
 ///
 /// ```
 /// use dowise::linear::{Features, Norms};
@@ -40,7 +40,7 @@ pub enum Norms {
 pub struct Features {
     dimension: usize,
     n_causes: usize,
-    /// `[state][cause][feature]`, causes numbered as in [`CauseSpace`].
+    /// `[state][cause][feature]`, with configurations numbered as in [`CauseSpace`].
     rows: Arc<[f64]>,
 }
 
@@ -53,10 +53,10 @@ impl Features {
         }
     }
 
-    /// A feature map at every state and cause of a world.
+    /// A feature map at every state and configuration of a world.
     ///
     /// # Cost
-    /// O(S · Z · d) time and memory, found to fit before anything is allocated.
+    /// O(S · Z · d) time and memory, checked before any allocation.
     pub fn new(world: &World, map: &FeatureMap) -> Result<Features, FeatureError> {
         let bad = |name, value, expected| Err(FeatureError::Option { name, value, expected });
         match *map {
@@ -86,7 +86,7 @@ impl Features {
         })
     }
 
-    /// Rows that are laid out as they are used, not copied.
+    /// Shared rows in the required layout, without a copy.
     fn shared(world: &World, dimension: usize, rows: Arc<[f64]>) -> Result<Features, FeatureError> {
         let n_causes = CauseSpace::new(world).len();
         let features = Features { dimension, n_causes, rows };
@@ -110,8 +110,8 @@ impl Features {
         }
     }
 
-    /// Features from code: `fill(state, causes, out)` writes φ into `out` (zero before), given the value positions of the
-    /// state factors and of [`World::cause_variables`], each in order.
+    /// Features from code: `fill(state, causes, out)` writes φ into `out` (zero before), given the value positions of
+    /// the state factors and of [`World::cause_variables`], each in order.
     pub fn from_fn(
         world: &World,
         dimension: usize,
@@ -121,7 +121,7 @@ impl Features {
         let dimension = fits(world, Some(dimension as u128))?;
         let causes = CauseSpace::new(world);
         let order = world.cause_variables();
-        // Causes are numbered group by group; the caller knows them in the order of the file.
+        // Configurations are numbered group by group; the caller uses the order of the file.
         let position = |id| {
             causes
                 .variables()
@@ -165,23 +165,23 @@ impl Features {
         self.dimension
     }
 
-    /// Number of states times number of causes.
+    /// Number of states times number of configurations.
     pub fn n_cells(&self) -> usize {
         self.rows.len() / self.dimension
     }
 
-    /// φ(s, c); causes are numbered as in [`CauseSpace`].
+    /// φ(s, c); configurations are numbered as in [`CauseSpace`].
     pub fn row(&self, state: usize, cause: usize) -> &[f64] {
         &self.rows[(state * self.n_causes + cause) * self.dimension..][..self.dimension]
     }
 
-    /// Greatest length of a feature vector.
+    /// Greatest norm of a feature vector.
     pub fn longest(&self) -> f64 {
         let squares = self.rows.chunks_exact(self.dimension).map(|row| row.iter().map(|x| x * x).sum::<f64>());
         squares.fold(0.0, f64::max).sqrt()
     }
 
-    /// A short name for exactly these features, to the last bit.
+    /// A fingerprint of exactly these features, to the last bit.
     pub(super) fn fingerprint(&self) -> String {
         // FNV-1a over whole numbers instead of bytes, stable across versions.
         let bits = self.rows.iter().map(|x| x.to_bits()).chain([self.dimension as u64]);
@@ -189,18 +189,18 @@ impl Features {
         format!("{hash:016x}")
     }
 
-    /// How far a world's transitions and rewards are from linear in these features; `None` if that is not known, or too
-    /// large to compute (see [`fit::Misspecification`](super::Misspecification)).
+    /// Linear approximation error of a world's transitions and rewards in these features; `None` if they are unknown
+    /// or too large to compute (see [`fit::Misspecification`](super::Misspecification)).
     pub fn misspecification(&self, world: &World) -> Option<fit::Misspecification> {
         fit::measure(self, world)
     }
 
-    /// One column for each state and cause, shared.
+    /// One column for each state and configuration, shared.
     pub(super) fn shared_rows(&self) -> Arc<[f64]> {
         self.rows.clone()
     }
 
-    /// One column for each state and cause.
+    /// One column for each state and configuration.
     pub(crate) fn columns(&self) -> DMatrixView<'_, f64> {
         DMatrixView::from_slice(&self.rows, self.dimension, self.n_cells())
     }
@@ -213,7 +213,7 @@ fn fits(world: &World, dimension: Option<u128>) -> Result<usize, FeatureError> {
     let bytes = dimension.and_then(|d| d.checked_mul(cells)?.checked_mul(8));
     match (dimension, bytes) {
         (Some(0), _) => Err(FeatureError::Empty),
-        // Twice while they are made.
+        // Twice during construction.
         (Some(d), Some(bytes)) if bytes <= MOST_BYTES => match Held::ask(2 * bytes) {
             Ok(_) => Ok(d as usize),
             Err(left) => Err(FeatureError::TooLarge { dimension, cells, bytes: Some(2 * bytes), limit: left.into() }),
@@ -222,7 +222,7 @@ fn fits(world: &World, dimension: Option<u128>) -> Result<usize, FeatureError> {
     }
 }
 
-/// `mood = "low", walk = "yes"` for values of the state factors and causes.
+/// `mood = "low", walk = "yes"` for values of the state factors and key variables.
 fn place(world: &World, state: &[usize], causes: &[usize]) -> String {
     let ids = world.state().iter().copied().chain(world.cause_variables());
     let part = |(id, &v): (_, &usize)| {

@@ -1,20 +1,20 @@
-//! What one should know about features before anything is learned with them: too many of them, constant, or telling the same twice.
+//! Diagnostics of features before learning: too many, constant or redundant features.
 
 use std::fmt;
 
 use nalgebra::DMatrix;
 
-/// A reason to look at the features again. Ridge regression works all the same, so it is no error.
+/// A warning about features. Ridge regression still works, so it is no error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FeatureFinding {
     /// There are more weights than there will be steps.
     FewSteps {
         /// Weights (d).
         dimension: usize,
-        /// Steps that the learner counts on, K · H.
+        /// Expected number of steps, K · H.
         steps: u64,
     },
-    /// All states and causes have the same features.
+    /// All states and configurations have the same features.
     Constant,
     /// A feature that is 0 everywhere.
     Zero {
@@ -25,7 +25,7 @@ pub enum FeatureFinding {
     Collinear {
         /// The first such feature, from 1.
         feature: usize,
-        /// How many of them are independent.
+        /// Number of independent features.
         rank: usize,
         /// Number of features (d).
         dimension: usize,
@@ -55,10 +55,10 @@ impl fmt::Display for FeatureFinding {
     }
 }
 
-/// Of a feature's square, what is left of it after those before it is taken for rounding below this share.
+/// Relative residual of a feature's square, after projection on the earlier ones, below which it counts as rounding.
 const ROUNDING: f64 = 1e-10;
 
-/// What is found in rows of features; `steps` is how many there will be.
+/// Warnings about rows of features; `steps` is the expected number of steps.
 ///
 /// # Cost
 /// O(d²) for each row, and O(d³).
@@ -75,7 +75,7 @@ pub(super) fn found<'a>(rows: impl Iterator<Item = &'a [f64]>, dimension: usize,
         differ |= *first.get_or_insert(row) != row;
         n += 1;
     }
-    // Of one row nothing can be said.
+    // One row gives no information.
     if n < 2 {
         return out;
     }
@@ -83,7 +83,7 @@ pub(super) fn found<'a>(rows: impl Iterator<Item = &'a [f64]>, dimension: usize,
         out.push(FeatureFinding::Constant);
         return out;
     }
-    // Cholesky's pivots: what is left of each feature's square after those before it.
+    // Cholesky's pivots: the residual of each feature's square after projection on the earlier ones.
     let (mut rank, mut collinear) = (0, None);
     for j in 0..dimension {
         let square = gram[(j, j)];

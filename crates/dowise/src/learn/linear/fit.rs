@@ -1,4 +1,4 @@
-//! How far a world is from linear in some features: the least-squares fit of the true transitions and rewards.
+//! Linear approximation error of a world: the least-squares fit of the true transitions and rewards to given features.
 
 use nalgebra::DMatrix;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::kernel::CauseSpace;
 use crate::plan::rewards_by_cause;
 use crate::world::World;
 
-/// Multiply-adds that measuring may take (seconds).
+/// Most multiply-adds of the computation (seconds).
 const MOST_WORK: u128 = 1 << 32;
 
 /// Singular values below this share of the greatest one count as 0.
@@ -16,8 +16,8 @@ const RANK_TOLERANCE: f64 = 1e-10;
 
 /// Distance of the truth from P(s' | s, z) = ⟨φ(s, z), μ(s')⟩ and R(s, z) = ⟨φ(s, z), ω⟩.
 ///
-/// μ and ω are the least-squares weights of least length over all state-cause pairs, each pair counting alike. Zero for
-/// causal linear MDPs; otherwise regret grows by an amount of the order of H · T times the greatest distance.
+/// μ and ω are the minimum-norm least-squares weights over all pairs of state and configuration, equally weighted. The
+/// distance is zero for causal linear MDPs; otherwise regret grows by the order of H · T times the greatest distance.
 ///
 /// # Cost
 /// One singular value decomposition, O(S Z d² + S Z d S); not done beyond 2³² multiply-adds.
@@ -25,7 +25,7 @@ const RANK_TOLERANCE: f64 = 1e-10;
 pub struct Misspecification {
     /// Number of features (d).
     pub dimension: usize,
-    /// How many of them are linearly independent over all states and causes.
+    /// Number of linearly independent features over all states and configurations.
     pub rank: usize,
     /// Greatest |P(s' | s, z) − ⟨φ, μ(s')⟩|.
     pub transition_max: f64,
@@ -50,7 +50,7 @@ impl Misspecification {
     }
 }
 
-/// `None` if something is not known or the matrices are too large.
+/// `None` if parameters are unknown or the matrices are too large.
 pub(super) fn measure(features: &Features, world: &World) -> Option<Misspecification> {
     if !world.is_fully_known() {
         return None;
@@ -82,7 +82,7 @@ pub(super) fn measure(features: &Features, world: &World) -> Option<Misspecifica
     })
 }
 
-/// One row for each state and cause: P(s' | s, c) for every s', then R(s, c).
+/// One row for each state and configuration: P(s' | s, c) for every s', then R(s, c).
 fn truth(world: &World, cells: usize) -> DMatrix<f64> {
     let causes = CauseSpace::new(world);
     let (n_states, n_causes) = (world.n_states(), causes.len());

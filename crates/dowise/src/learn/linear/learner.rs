@@ -1,4 +1,4 @@
-//! Least-squares value iteration as an agent: regress, plan optimistically (or from a sample), act, and regress again.
+//! Least-squares value iteration (LSVI-UCB and posterior sampling) as a learner: regress, plan, act, repeat.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +21,7 @@ use crate::plan::{Buffers, Plan, Ties, backward_induction, rewards_by_cause, tie
 use crate::random::splitmix64;
 use crate::world::{Action, Continuation, Feature, FeatureMap};
 
-/// A linear learner: options, what the learner knows, its regressions, and its present plan.
+/// A linear learner: options, knowledge, regressions, and the present plan.
 ///
 /// For h = H, …, 1, with Λ_h = λI + Σ φφᵀ over the steps seen at stage h (at all stages, if they share a design):
 ///
@@ -57,21 +57,21 @@ use crate::world::{Action, Continuation, Feature, FeatureMap};
 pub struct LinearLearner {
     pub(super) knowledge: Knowledge,
     pub(super) features: Features,
-    /// Whether they are indicators of scopes, chosen by name or by the world.
+    /// Whether the features are indicators of scopes, chosen by name or by the world.
     indicators: bool,
     pub(super) key_causes: CauseSpace,
     pub(super) selector: Selector,
-    /// Mechanisms that have to be learned; the selector is made anew from them before every plan.
+    /// Unknown mechanisms; the selector is rebuilt from them before every plan.
     pub(super) mechanisms: Option<Mechanisms>,
     pub(super) model: LinearModel,
-    /// Reward terms that are regressed.
+    /// Regressed reward terms.
     regressed: Vec<usize>,
     pub(super) plan: Plan,
     pub(super) buffers: Buffers,
     pub(super) tolerance: f64,
     /// Episodes finished.
     pub(super) episode: u64,
-    /// Plans made, and the fingerprint of what the last one was made from.
+    /// Number of plans, and the fingerprint of the last plan's evidence.
     pub(super) plans: u64,
     pub(super) planned_from: u64,
     /// Whether to plan before the next episode.
@@ -80,7 +80,7 @@ pub struct LinearLearner {
 }
 
 impl LinearLearner {
-    /// A learner that has seen nothing, with the features that its options choose.
+    /// A learner without steps, with the features of its options.
     pub fn new(knowledge: &Knowledge, options: LinearOptions) -> Result<LinearLearner, LinearError> {
         let chosen = feature_map(knowledge, &options);
         let features = match &chosen {
@@ -92,7 +92,7 @@ impl LinearLearner {
         Ok(LinearLearner { indicators, ..LinearLearner::with_features(knowledge, &features, options)? })
     }
 
-    /// A learner that has seen nothing, with these features of the same world.
+    /// A learner without steps, with these features of the same world.
     pub fn with_features(
         knowledge: &Knowledge,
         features: &Features,
@@ -117,7 +117,7 @@ impl LinearLearner {
         };
         let kernel = match &mut mechanisms {
             None => Kernel::new(knowledge.world())?,
-            // Here to find out whether it can be made.
+            // Checks that the kernel can be built.
             Some(mechanisms) => mechanisms.kernel(kernel_rule(&options, 0))?,
         };
         let list = match options.regression {
@@ -171,7 +171,7 @@ impl LinearLearner {
         })
     }
 
-    /// Bytes that the learner takes at most, with the features that its options choose; known before anything is allocated.
+    /// Most bytes of the learner with the features of its options, computed before any allocation.
     pub fn bytes(knowledge: &Knowledge, options: &LinearOptions) -> u128 {
         let map = feature_map(knowledge, options);
         match map.as_ref().or(knowledge.world().features()) {
@@ -193,12 +193,12 @@ impl LinearLearner {
         &self.model.options
     }
 
-    /// What it was given.
+    /// Its knowledge.
     pub fn knowledge(&self) -> &Knowledge {
         &self.knowledge
     }
 
-    /// Features of every state and cause.
+    /// Features of every state and configuration.
     pub fn features(&self) -> &Features {
         &self.features
     }
@@ -208,38 +208,38 @@ impl LinearLearner {
         self.episode
     }
 
-    /// Plans made so far: one for each episode, or fewer with rare switching.
+    /// Number of plans: one for each episode, or fewer with rare switching.
     pub fn plans(&self) -> u64 {
         self.plans
     }
 
-    /// The present plan: policy of this episode, and values as the learner believes them.
+    /// The present plan: policy of this episode, and estimated values.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Number of weights that it learns (d, or d for each stage) and of rows of mechanisms that are not known.
+    /// Number of weights (d, or d for each stage) and of rows of unknown mechanisms.
     pub fn cells(&self) -> usize {
         self.n_weights() + self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.to_learn()[0])
     }
 
-    /// Numbers that it learns: weights, and of every row of a mechanism that is not known one less than it has values, or the parameters
-    /// of its form.
+    /// Number of learned parameters: weights, and for every row of an unknown mechanism its values less one, or the
+    /// parameters of its form.
     pub(crate) fn numbers(&self) -> usize {
         self.n_weights() + self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.to_learn()[1])
     }
 
-    /// Number of weights that it learns: d, or d for each stage.
+    /// Number of learned weights: d, or d for each stage.
     pub fn n_weights(&self) -> usize {
         self.features.dimension() * self.model.designs.len()
     }
 
-    /// Whether some reward term is regressed, so that what is paid must be shown to it.
+    /// Whether some reward term is regressed, so that the learner needs observed rewards.
     pub fn learns_rewards(&self) -> bool {
         !self.regressed.is_empty()
     }
 
-    /// The design that an observation belongs to and how it is counted there; `None` if something of it is missing.
+    /// The design of an observation and its encoded step; `None` if a value is missing.
     fn step_of(&self, observation: &Observation<'_>) -> Result<Option<(usize, MetStep)>, EvidenceError> {
         let action = observation.done(&self.knowledge, self.knowledge.variables().iter().map(|v| v.size() as u32))?;
         let (cause, n_causes) = match &self.selector {
@@ -256,13 +256,13 @@ impl LinearLearner {
         Ok(Some((design, self.model.designs[design].step(cell, reward, next_state))))
     }
 
-    /// A number for exactly what it has seen, whatever the order.
+    /// A fingerprint of the data, independent of their order.
     pub(crate) fn fingerprint(&self) -> u64 {
         let designs = self.model.designs.iter().fold(0, |h, design| splitmix64(h ^ design.met.fingerprint()));
         self.mechanisms.as_ref().map_or(designs, |mechanisms| splitmix64(designs ^ mechanisms.fingerprint()))
     }
 
-    /// Makes P(c | s, a) anew from what was seen of mechanisms, where they have to be learned.
+    /// Rebuilds P(c | s, a) from the counts of unknown mechanisms.
     pub(super) fn read_mechanisms(&mut self, rule: MechanismRule) {
         if let Some(mechanisms) = &mut self.mechanisms {
             let kernel = mechanisms.kernel(rule);
@@ -272,22 +272,23 @@ impl LinearLearner {
         }
     }
 
-    /// β at a stage (from 0), as it is now.
+    /// The present β at a stage (from 0).
     pub fn beta(&self, stage: usize) -> f64 {
         self.model.beta(stage)
     }
 
-    /// What a step is regressed on: φ(s, c), or ψ(s, a) for the intervention of rank `cause`.
+    /// The regressor of a step: φ(s, c), or ψ(s, a) for the intervention of rank `cause`.
     pub fn regressor(&self, state: usize, cause: usize) -> &[f64] {
         let n_causes = self.model.columns.len() / self.plan.n_states;
         self.model.columns.of(state * n_causes + cause)
     }
 
-    /// What one should know about its features before it learns: see [`FeatureFinding`]. Indicators of several scopes are
-    /// collinear by their nature and nothing is said of that.
+    /// Warnings about its features before learning: see [`FeatureFinding`]. Indicators of several scopes are always
+    /// collinear, so there is no warning about that.
     ///
     /// # Cost
-    /// O(d²) for each of at most 65,536 states and causes, evenly spread, and O(d³); nothing is looked at beyond 512 features.
+    /// O(d²) for each of at most 65,536 evenly spread states and configurations, and O(d³); no check beyond 512
+    /// features.
     pub fn findings(&self) -> Vec<FeatureFinding> {
         let steps = self.options().episodes.saturating_mul(self.knowledge.horizon() as u64);
         let (features, d) = (&self.features, self.features.dimension());
@@ -299,7 +300,7 @@ impl LinearLearner {
         found(rows, d, steps)
     }
 
-    /// Least-squares weights of a stage for targets r + V(s'), V being any value of the next state.
+    /// Least-squares weights of a stage for targets r + V(s'), for any function V of the next state.
     pub fn weights(&self, stage: usize, next_value: &[f64]) -> Vec<f64> {
         self.model.weights(stage, next_value).as_slice().to_vec()
     }
@@ -307,7 +308,8 @@ impl LinearLearner {
     /// φᵀΛ⁻¹φ of a stage, `[state][cause]` (or `[state][intervention]`, in the order of their numbers).
     ///
     /// # Cost
-    /// Nothing for learners with widths that plan before each episode, which keep them; O(d²) for each column for others.
+    /// None for learners with widths that plan before each episode, which cache them; O(d²) for each column for
+    /// others.
     pub fn squared_widths(&self, stage: usize) -> Vec<f64> {
         self.model.designs[self.model.design(stage)].squares(self.model.columns.as_view()).into_owned()
     }
@@ -367,7 +369,7 @@ impl Plans for LinearLearner {
         self.episode += 1;
     }
 
-    /// A step of which a key variable, the next state or a regressed reward is missing makes no target and is left out.
+    /// A step with a missing key variable, next state or regressed reward has no target and is skipped.
     fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         self.learn_times(observation, 1)
     }

@@ -1,9 +1,9 @@
 //! Causal linear MDPs: least-squares value iteration on features φ(s, z), at a cost that does not grow with the run.
 //!
-//! In a causal linear MDP P(s' | s, z) = ⟨φ(s, z), μ(s')⟩ and R(s, z) = ⟨φ(s, z), ω⟩ with ‖φ‖ ≤ 1. Averaging over what
-//! an intervention sets off, ψ(s, a) = Σ_z P(z | s, a) φ(s, z), makes it a linear MDP in (s, a), so that LSVI-UCB (Jin et
-//! al. 2019) applies. [`LinearLearner`] does that as published, and does better: it regresses on the φ(s, z) that was
-//! observed, puts the width there, and averages over z afterwards, so the observation is not thrown away.
+//! In a causal linear MDP P(s' | s, z) = ⟨φ(s, z), μ(s')⟩ and R(s, z) = ⟨φ(s, z), ω⟩ with ‖φ‖ ≤ 1. The mean feature of
+//! an intervention, ψ(s, a) = Σ_z P(z | s, a) φ(s, z), makes it a linear MDP in (s, a), so LSVI-UCB (Jin et al. 2019)
+//! applies. [`LinearLearner`] implements the published method and an improved one. The improved method regresses on
+//! the observed φ(s, z), puts the width there, and averages over z afterwards, so it uses the observed z.
 
 mod covering_number;
 mod design;
@@ -38,6 +38,6 @@ pub use preset::{LinearPreset, UnknownLinearPreset};
 pub(crate) use save::SavedLinear;
 pub use visited::{VisitedStatesError, VisitedStatesLearner, VisitedStatesPolicy};
 
-/// Bytes that features, and a learner with all that it has, may take, however much memory there is: time grows with the cube of
-/// the number of features.
+/// Most bytes of features, and of a learner in total, on any machine: time grows with the cube of the number of
+/// features.
 pub(crate) const MOST_BYTES: u128 = 4 << 30;

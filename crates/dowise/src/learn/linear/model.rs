@@ -1,4 +1,5 @@
-//! Weights become a look ahead: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). The only place where optimism enters.
+//! One-step lookahead of linear learners: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). Optimism enters here
+//! only.
 
 use std::sync::Arc;
 
@@ -19,20 +20,20 @@ use crate::random::normal;
 use crate::random::splitmix64;
 use crate::world::Continuation;
 
-/// Numbers that the formulas for β share.
+/// Quantities shared by the formulas for β.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     /// H
     pub(super) horizon: usize,
-    /// Greatest less least reward of a step, costs included.
+    /// Range of the rewards of a step, costs included.
     pub(super) range: f64,
-    /// Least and greatest of what is regressed of a step's own reward.
+    /// Range of the regressed part of a step's reward.
     pub(super) regressed: [f64; 2],
-    /// Least and greatest of what is worth anything one stage ahead of each.
+    /// Range of the continuation values of each stage.
     pub(super) ahead: Vec<[f64; 2]>,
-    /// δ of the regressions: all of it, or half where mechanisms are learned as well.
+    /// δ of the regressions: all of it, or half if mechanisms are unknown.
     pub(super) delta: f64,
-    /// Logarithm of the number of kernels that plans can be made with: 0 where P(c | s, a) is known.
+    /// Log number of possible kernels of plans: 0 if P(c | s, a) is known.
     pub(super) kernels: f64,
 }
 
@@ -59,13 +60,13 @@ impl Sizes {
         most - least + (self.regressed[1] - self.regressed[0])
     }
 
-    /// The least target of a stage, from which targets are measured: what the ridge shrinks weights towards, so that a constant added to all rewards
-    /// changes nothing.
+    /// The least target of a stage. The ridge shrinks towards it, so that adding a constant to all rewards changes
+    /// nothing.
     pub(super) fn floor(&self, stage: usize) -> f64 {
         self.ahead[stage][0] + self.regressed[0]
     }
 
-    /// β at a stage, scaled, with d features; `gained` is ln(det Λ / λ^d) after so many steps.
+    /// β at a stage, scaled, with d features; `gained` is ln(det Λ / λ^d) after this many steps.
     pub(super) fn beta(&self, options: &LinearOptions, d: usize, stage: usize, gained: f64, steps: u64) -> f64 {
         let &LinearOptions { beta, beta_scale, lambda, episodes, .. } = options;
         let (dimension, h) = (d as f64, self.horizon as f64);
@@ -79,7 +80,7 @@ impl Sizes {
             }
             Beta::CoveringNumber => self.cover(options, d, stage, steps).beta(gained),
             Beta::Deviation => range_left / 2.0,
-            // σ is known only when a stage is fitted; this is the most that it can be.
+            // σ is known only after the fit of a stage; this is its maximum.
             Beta::Residuals => range_left / 2.0,
             Beta::Fixed(beta) => beta,
         };
@@ -88,7 +89,7 @@ impl Sizes {
 }
 
 impl Sizes {
-    /// What the proof is made of. It is for as many steps as were counted on; after more, it is for those that there are.
+    /// Parameters of the covering-number bound, for the planned number of steps or the actual one if greater.
     fn cover(&self, options: &LinearOptions, d: usize, stage: usize, steps: u64) -> Cover {
         let horizon = self.horizon as f64;
         Cover {
@@ -104,8 +105,8 @@ impl Sizes {
 }
 
 impl Sizes {
-    /// A regression with steps weighed by how little the values ahead can vary, and its β: `regress` makes it from what
-    /// weights are made from, with targets measured from the floor; `gained` is ln(det Λ / λ^d) of the first one, after so many steps.
+    /// A variance-weighted regression and its β. `regress` computes it with targets measured from the floor; `gained`
+    /// is ln(det Λ / λ^d) of the first regression, after this many steps.
     pub(super) fn weigh(
         &self,
         options: &LinearOptions,
@@ -135,11 +136,11 @@ impl Sizes {
     }
 }
 
-/// How mechanisms that are not known are read for the plan of an episode: as the weights are, optimistic or sampled.
+/// Estimator of unknown mechanisms for the plan of an episode: optimistic or sampled, like the weights.
 pub(super) fn kernel_rule(options: &LinearOptions, episode: u64) -> MechanismRule {
     let &LinearOptions { estimate, beta, beta_scale: scale, delta, seed, .. } = options;
     match estimate {
-        // What is proved rests on rows by themselves: intervals of forms are approximations.
+        // The proof needs separate rows: intervals of forms are approximate.
         LinearEstimate::Width => {
             MechanismRule::Optimistic { delta: delta / 2.0, scale, forms: beta != Beta::CoveringNumber }
         }
@@ -150,10 +151,11 @@ pub(super) fn kernel_rule(options: &LinearOptions, episode: u64) -> MechanismRul
     }
 }
 
-/// Columns that one thread takes at a time.
+/// Columns per thread and task.
 const SHARE: usize = 1 << 12;
 
-/// What is regressed on: one column of d numbers for each state and cause (or intervention), shared with the features where it is they.
+/// The regressors: one column of d numbers for each state and configuration (or intervention), shared with the
+/// features if equal.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     dimension: usize,
@@ -169,7 +171,7 @@ impl Columns {
         DMatrixView::from_slice(&self.values, self.dimension, self.len())
     }
 
-    /// The product of every column with these weights; shared between threads where there are many, with the same results.
+    /// The product of every column with these weights; in parallel if there are many, with the same results.
     fn times(&self, weights: &DVector<f64>, out: &mut DVector<f64>) {
         let view = self.as_view();
         out.as_mut_slice().par_chunks_mut(SHARE).enumerate().for_each(|(i, part)| {
@@ -189,13 +191,13 @@ impl Columns {
     }
 }
 
-/// What a linear learner believes, laid out for backward induction.
+/// Estimates of a linear learner, laid out for backward induction.
 #[derive(Clone, Debug)]
 pub(super) struct LinearModel {
     pub(super) columns: Columns,
     /// One for all stages, or one each.
     pub(super) designs: Vec<Design>,
-    /// Rewards that are added as they are, for each column.
+    /// Known rewards, for each column.
     pub(super) reward: Vec<f64>,
     /// Least and greatest value at each stage.
     pub(super) clip: Vec<[f64; 2]>,
@@ -203,15 +205,15 @@ pub(super) struct LinearModel {
     pub(super) options: LinearOptions,
     /// Noise of this plan, for samples.
     pub(super) rng: ChaCha8Rng,
-    /// How values of the next stage enter a step, where not as they are.
+    /// How values of the next stage enter a step, unless unchanged.
     pub(super) continuation: Option<Continuation>,
-    /// Whether an episode has ended, state by state, where it can before the horizon.
+    /// Whether a state is terminal, if there are terminal states.
     pub(super) ended: Option<Arc<[bool]>>,
-    /// What was met as of the present plan, design by design, where residuals are needed.
+    /// The data of the present plan, design by design, if residuals are needed.
     residuals: Vec<Residuals>,
-    /// φᵀΛ⁻¹φ as of the present plan, design by design, where they are not kept step by step.
+    /// φᵀΛ⁻¹φ as of the present plan, design by design, if they are not cached.
     squares: Vec<Vec<f64>>,
-    /// The regression of the stage that was fitted last, where steps are weighed.
+    /// The regression of the last fitted stage, with variance weights.
     weighted: Option<Weighted>,
     weights: DVector<f64>,
     noise: DVector<f64>,
@@ -270,7 +272,7 @@ impl LinearModel {
         self.sizes.beta(&self.options, self.columns.dimension, stage, design.gained(), design.met.steps)
     }
 
-    /// Least-squares weights of a stage for the values one stage ahead.
+    /// Least-squares weights of a stage for the next values.
     pub(super) fn weights(&self, stage: usize, next_value: &[f64]) -> DVector<f64> {
         let mut out = DVector::zeros(self.columns.dimension);
         self.designs[self.design(stage)].weights(next_value, &mut out);
@@ -279,8 +281,8 @@ impl LinearModel {
 }
 
 impl LinearModel {
-    /// Weights of a stage for the values one stage ahead, least squares or a sample, into `self.weights`; and what is multiplied by
-    /// √(φᵀΛ⁻¹φ).
+    /// Computes the weights of a stage for the next values, least squares or a sample, into `self.weights`; returns
+    /// the factor of √(φᵀΛ⁻¹φ).
     pub(super) fn fit(&mut self, stage: usize, next_value: &[f64]) -> f64 {
         let (floor, mut worth) = (self.sizes.floor(stage), Vec::new());
         match &self.continuation {
@@ -300,7 +302,7 @@ impl LinearModel {
         }
         if self.options.beta == Beta::Residuals {
             if stage + 1 == self.sizes.horizon || self.residuals.len() <= place {
-                // A plan begins: what was met since the last one counts from now on.
+                // A plan begins with the data up to now.
                 self.residuals = self.designs.iter().map(|d| Residuals::of(&d.met, self.sizes.regressed)).collect();
             }
             design.sums(next_value, &mut self.weights);
@@ -323,7 +325,7 @@ impl LinearModel {
         }
     }
 
-    /// The regression of a stage with steps weighed by how little the values ahead can vary, and its β.
+    /// The variance-weighted regression of a stage and its β.
     fn fit_weighted(&self, stage: usize, worth: &[f64]) -> (Weighted, f64) {
         let design = &self.designs[self.design(stage)];
         let so_far = (design.gained(), design.met.steps);
@@ -333,7 +335,7 @@ impl LinearModel {
     }
 }
 
-/// A value between the ends; where widths or samples are beyond all numbers nothing is known, and the best is of optimism.
+/// A value clipped to the range; NaN from overflowing widths or samples becomes the optimistic end.
 pub(super) fn clip(q: f64, [lo, hi]: [f64; 2]) -> f64 {
     if q.is_nan() { hi } else { q.clamp(lo, hi) }
 }
@@ -382,7 +384,7 @@ impl Lookahead for LinearModel {
     }
 }
 
-/// Whether widths are kept up to date with every step: samplers have none, and those who plan rarely compute them then.
+/// Whether widths are updated with every step: samplers have none, and rare planners compute them on demand.
 pub(super) fn tracks_widths(options: &LinearOptions) -> bool {
     let width = options.estimate == LinearEstimate::Width && options.switching == Switching::Episode;
     width && options.weights == Weights::None

@@ -1,26 +1,26 @@
-//! Every choice that makes one linear learner different from another, by name.
+//! Options of linear learners: every choice by name.
 
 use serde::{Deserialize, Serialize};
 
 use crate::learn::Cap;
 
-/// What is regressed on.
+/// The regressor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Regression {
-    /// ψ(s, a) = Σ_z P(z | s, a) φ(s, z) of every intervention (the paper); lists all interventions.
+    /// ψ(s, a) = Σ_z P(z | s, a) φ(s, z) of every intervention (the paper); enumerates all interventions.
     Interventions,
-    /// φ(s, z) of the causes that were observed (ours); interventions are never listed.
+    /// φ(s, z) of the observed key variables (ours); never enumerates interventions.
     Causes,
 }
 
-/// Which features.
+/// The choice of features.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureChoice {
     /// The world's own; one-hot if it has none.
     World,
-    /// One for every state and cause.
+    /// One for every state and configuration.
     OneHot,
     /// One for every combination of each factor's and reward term's scope.
     Factors,
@@ -38,7 +38,7 @@ pub enum FeatureChoice {
     },
 }
 
-/// How weights become values.
+/// The estimator of values from weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinearEstimate {
@@ -48,50 +48,50 @@ pub enum LinearEstimate {
     Sampled,
 }
 
-/// How β is chosen; every choice is multiplied by [`LinearOptions::beta_scale`].
+/// The choice of β; [`LinearOptions::beta_scale`] multiplies it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beta {
     /// d H √ι with ι = ln(2 d T / δ), times the range of a step's reward: Jin et al. 2019 with c = 1.
     Published,
     /// ρ_h (½ √(2 ln(H/δ) + ln(det Λ / λ^d)) + √(λ d)), ρ_h the range of the targets of a stage: the self-normalised
-    /// bound of Abbasi-Yadkori et al. 2011 for one fixed value function. It leaves out the union over value functions
-    /// that the proof for general features needs; with one-hot features optimism follows by monotonicity.
+    /// bound of Abbasi-Yadkori et al. 2011 for one fixed value function. It omits the union over value functions that
+    /// the proof for general features needs; with one-hot features optimism follows by monotonicity.
     SelfNormalised,
-    /// The same over a cover of all value functions that plans can have, so that optimism holds with probability 1 − δ whatever the
-    /// features, in every linear world: ρ_h/2 √(ln(det Λ / λ^d) + 2 ln(H N / δ)) + ρ_h/2 + √(λd) m_h, N the size of the cover
-    /// (docs/theory/guarantees.md). Far wider than what is needed.
+    /// The same over a cover of all value functions of plans, so that optimism holds with probability 1 − δ for any
+    /// features, in every linear world: ρ_h/2 √(ln(det Λ / λ^d) + 2 ln(H N / δ)) + ρ_h/2 + √(λd) m_h, N the covering
+    /// number (docs/theory/guarantees.md). Far wider than necessary.
     #[serde(alias = "covered")]
     CoveringNumber,
     /// ρ_h / 2: no target has a greater standard deviation. The natural choice for samples.
     Deviation,
-    /// Samples of a Bayesian posterior: noise as the residuals have it, and a prior as wide as the targets' range (λ is then
-    /// σ²/ρ², whatever [`LinearOptions::lambda`] says). Nothing is to be chosen. For samples alone.
+    /// Samples of a Bayesian posterior: noise estimated from the residuals, and a prior as wide as the targets' range
+    /// (λ is then σ²/ρ², instead of [`LinearOptions::lambda`]). No tuning. For samples only.
     Residuals,
-    /// This number.
+    /// A fixed number.
     Fixed(f64),
 }
 
-/// Which rewards are regressed.
+/// The choice of regressed rewards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rewards {
-    /// Known terms are added as they are; those to be learned are regressed.
+    /// Known terms are added; unknown ones are regressed.
     #[serde(alias = "told")]
     Known,
     /// All of them, as published.
     Regressed,
 }
 
-/// How steps count in a regression.
+/// Weights of steps in a regression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weights {
-    /// All alike.
+    /// All equal.
     #[default]
     None,
-    /// By how little the values ahead can vary from where they were made: u = (ρ/2)²/σ̄² times, between 1 and 16, with σ̄² an upper bound of
-    /// the variance of the target from a first regression without weights. For learners with a width.
+    /// Inverse variance of the next values: u = (ρ/2)²/σ̄² times, between 1 and 16, with σ̄² an upper bound of the
+    /// variance of the target from a first unweighted regression. For learners with a width.
     Variance,
 }
 
@@ -101,7 +101,7 @@ impl Weights {
     }
 }
 
-/// When the learner plans again.
+/// Replanning trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switching {
@@ -114,32 +114,32 @@ pub enum Switching {
 /// All choices of a linear learner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinearOptions {
-    /// What is regressed on.
+    /// The regressor.
     pub regression: Regression,
-    /// Which features, unless they are given.
+    /// The features, unless given.
     pub features: FeatureChoice,
-    /// How weights become values.
+    /// The estimator of values from weights.
     pub estimate: LinearEstimate,
-    /// How wide.
+    /// The choice of β.
     pub beta: Beta,
-    /// Multiplies β; 1 is the formula as it stands.
+    /// Factor of β; 1 is the formula as it stands.
     pub beta_scale: f64,
     /// Regularisation (λ).
     pub lambda: f64,
     /// Probability with which the guarantee may fail (δ; p in Jin et al.).
     pub delta: f64,
-    /// Number of episodes that the logarithm counts on (K).
+    /// Number of episodes (K) in the logarithm.
     pub episodes: u64,
-    /// Ceiling of the values; they are clipped from below as well, at the least that can be received.
+    /// Ceiling of the values; they are also clipped from below, at the least possible return.
     pub cap: Cap,
-    /// Whether each stage has a design of its own (published), or all stages share one.
+    /// Whether each stage has its own design (published), or all stages share one.
     pub stage_dependent: bool,
-    /// Which rewards are regressed.
+    /// The regressed rewards.
     pub rewards: Rewards,
-    /// How steps count.
+    /// Weights of steps.
     #[serde(default, skip_serializing_if = "Weights::are_alike")]
     pub weights: Weights,
-    /// When to plan.
+    /// Replanning trigger.
     pub switching: Switching,
     /// Seed of ties and samples.
     pub seed: u64,

@@ -1,4 +1,4 @@
-//! Names of linear learners, and what each stands for.
+//! Presets of linear learners: published names and their options.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ enum LinearKind {
     Bayesian,
 }
 
-/// A name that stands for no linear learner.
+/// An unknown name of a linear learner.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no linear learner called `{name}`{}; the names are {}", .nearest.map_or(String::new(), |n| format!(", did you mean `{n}`?")), LINEAR.map(|p| p.name).join(", "))]
 pub struct UnknownLinearPreset {
@@ -74,9 +74,9 @@ impl LinearPreset {
 
     /// Its options for a number of episodes and a seed.
     ///
-    /// `lsvi-ucb` is the published algorithm with λ = 1, c = 1, rewards regressed, and a design for each stage. Ours share
-    /// one design between the stages, since the world does not change with them, and add rewards that are known. `c-blsvi` plans
-    /// when det Λ has doubled: in worlds with many states plans are what takes time, and samples that last do as well.
+    /// `lsvi-ucb` is the published algorithm with λ = 1, c = 1, regressed rewards, and a design for each stage. Ours
+    /// share one design between the stages, since the world is stationary, and add known rewards. `c-blsvi` plans when
+    /// det Λ has doubled: with many states plans dominate the time, and longer-lived samples work as well.
     pub fn options(&self, episodes: u64, seed: u64) -> LinearOptions {
         let published = LinearOptions { episodes, seed, ..LinearOptions::default() };
         let ours = LinearOptions {

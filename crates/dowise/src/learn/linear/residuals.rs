@@ -1,4 +1,4 @@
-//! Bayesian regression without a constant to tune: the noise is estimated from the residuals, the prior spans the range of the targets.
+//! Bayesian linear regression without tuning constants: the residuals determine the noise, the target range the prior.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
@@ -24,20 +24,20 @@ pub(super) struct Posterior {
     pub(super) deviation: f64,
 }
 
-/// Steps met, flat: what the residuals of every stage of a plan are summed over.
+/// All steps, flat: the residuals of every stage of a plan are sums over them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Residuals {
-    /// Column of the features, mean of its payments, and where its next states end in `next`.
+    /// Column of the features, mean of its rewards, and the end of its next states in `next`.
     columns: Vec<(u32, f64, usize)>,
     /// (next state, visits), column by column.
     next: Vec<(u32, f64)>,
-    /// Σ over steps of the greatest variance that payments with the mean of their column can have.
+    /// Σ over steps of the greatest variance of rewards with the mean of their column.
     spread: f64,
     steps: f64,
 }
 
 impl Residuals {
-    /// Payments are between these ends.
+    /// Rewards lie in this range.
     pub(super) fn of(met: &Met, [lo, hi]: [f64; 2]) -> Residuals {
         let mut out = Residuals { steps: met.steps as f64, ..Residuals::default() };
         let mut pairs = met.next.iter().peekable();
@@ -61,7 +61,7 @@ impl Residuals {
         sum
     }
 
-    /// Calls `with` for all steps of a column that led to one state: the column, how many they are, and r + V(s') − ⟨φ, w⟩.
+    /// Calls `with` for all steps of a column to one next state: the column, their number, and r + V(s') − ⟨φ, w⟩.
     pub(super) fn each(
         &self,
         columns: &Columns,
@@ -115,7 +115,7 @@ impl Posterior {
     }
 }
 
-/// How large the noise of n targets in a range of ρ is, and the λ that goes with it.
+/// Estimated noise of n targets in a range of ρ, and the corresponding λ.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Noise {
     /// τ² = ρ²
@@ -127,11 +127,11 @@ pub(super) struct Noise {
 
 impl Noise {
     pub(super) fn new(range: f64, steps: f64) -> Noise {
-        // Where nothing is at stake there is no noise, and any number above 0 keeps the matrices regular.
+        // With an empty range there is no noise, and any positive number keeps the matrices regular.
         Noise { prior: if range > 0.0 { range * range } else { 1.0 }, varies: range > 0.0, steps }
     }
 
-    /// λ of the first fit: as if nothing had been off but the one step of the greatest variance.
+    /// λ of the first fit: with no residuals except one step of the greatest variance.
     pub(super) fn first_lambda(&self) -> f64 {
         least(self.at_most() / (self.steps + 1.0) / self.prior)
     }
@@ -155,7 +155,7 @@ impl Noise {
     }
 }
 
-/// λ is never so small that a direction that was not seen has no digits left.
+/// λ keeps a minimum, so that unobserved directions keep their precision.
 fn least(lambda: f64) -> f64 {
     lambda.max(1e-9)
 }

@@ -1,8 +1,9 @@
-//! A linear learner as a file: what it has met, so that going on gives the same as never having stopped.
+//! Saved linear learners: a restored learner continues exactly as if it had never stopped.
 //!
-//! The file is JSON, `"dowise linear learner"` version 2. It holds the options, fingerprints of what the learner knows
-//! and of its features, the present plan, and for each design the counts of pairs met with the steps seen since its sums were
-//! last computed from the counts. Sums, factor, widths and weights are not saved; they follow from these to the last bit.
+//! The file is JSON, `"dowise linear learner"` version 2. It holds the options, fingerprints of the learner's
+//! knowledge and features, and the present plan. For each design it holds the counts of visited pairs and the steps
+//! since its sums were last computed from the counts. Sums, factor, widths and weights are not saved; they follow from
+//! these to the last bit.
 
 use nalgebra::DMatrixView;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use crate::world::Action;
 const FORMAT: &str = "dowise linear learner";
 const VERSION: u32 = 2;
 
-/// What is written of a learner that regresses.
+/// Serialised form of a linear learner.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedLinear {
     format: String,
@@ -32,7 +33,7 @@ pub(crate) struct SavedLinear {
     planned_from: String,
     due: bool,
     designs: Vec<SavedDesign>,
-    /// Mechanisms that have to be learned, where there are any: (row, value, visits) of each.
+    /// Unknown mechanisms, if any: (row, value, visits) of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mechanisms: Option<Vec<Vec<Entry>>>,
     value: Vec<f64>,
@@ -43,7 +44,7 @@ pub(crate) struct SavedLinear {
 struct SavedDesign {
     /// (column of the features, next state, visits), in increasing order.
     next: Vec<(u32, u32, u32)>,
-    /// (column of the features, sum of payments as a hexadecimal number), in increasing order.
+    /// (column of the features, sum of rewards as a hexadecimal number), in increasing order.
     paid: Vec<(u32, String)>,
     /// ln(det Λ / λ^d) at the last refresh.
     gained: f64,
@@ -87,7 +88,7 @@ impl LinearLearner {
         }
     }
 
-    /// A learner that goes on where a saved one stopped, given the same things, with the features its options choose.
+    /// Restores a saved learner, given the same knowledge, with the features of its options.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<LinearLearner, RestoreError> {
         Header::check(text, FORMAT, VERSION)?;
         let saved: SavedLinear = serde_json::from_str(text)?;
@@ -95,7 +96,7 @@ impl LinearLearner {
         LinearLearner::restored(knowledge, saved, episodes, LinearLearner::new)
     }
 
-    /// The same for a learner that was given its features.
+    /// The same for a learner with given features.
     pub fn restore_with_features(
         knowledge: &Knowledge,
         features: &Features,
@@ -108,7 +109,8 @@ impl LinearLearner {
         LinearLearner::restored(knowledge, saved, episodes, make)
     }
 
-    /// The same from what was parsed; `begun`: the episodes that its steps and plans are of, `None` if some are of no episode.
+    /// The same from parsed text; `begun`: the number of episodes of its steps and plans, `None` if some belong to no
+    /// episode.
     pub(crate) fn from_saved(
         knowledge: &Knowledge,
         saved: SavedLinear,
@@ -136,7 +138,7 @@ impl LinearLearner {
         Ok(learner)
     }
 
-    /// Takes over what was saved.
+    /// Restores the saved state.
     fn take(&mut self, saved: SavedLinear, begun: Option<u64>) -> Result<(), RestoreError> {
         let damaged = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
         if saved.value.len() != self.plan.value_hs.len()
@@ -181,7 +183,7 @@ impl LinearLearner {
             }
             (None, Some(_)) => return damaged("mechanisms", "all mechanisms are known in this world"),
         }
-        // Every step went into one design, and no episode has more steps than stages.
+        // Every step belongs to one design, and no episode has more steps than stages.
         let horizon = self.knowledge.horizon() as u128;
         if begun.is_some_and(|begun| steps > u128::from(begun) * horizon) {
             return damaged("designs", "there are more steps than episodes could have");
@@ -194,12 +196,12 @@ impl LinearLearner {
         Ok(())
     }
 
-    /// Whether the policy and the values are such as this learner can have.
+    /// Whether the policy and the values are possible for this learner.
     fn could_have_planned(&self, saved: &SavedLinear) -> bool {
         let all = self.knowledge.interventions();
         let n = self.plan.n_states;
         let allowed = |i: usize, a: &Action| all.allows(&self.knowledge.state_space().digits(i % n), *a);
-        // Nothing was planned yet: the policy is all zeros.
+        // Before the first plan the policy is all zeros.
         let undecided = saved.due && saved.plans == 0 && saved.policy.iter().all(|&a| a == Action(0));
         let policy = undecided || saved.policy.iter().enumerate().all(|(i, a)| allowed(i, a));
         let most = self.model.clip.iter().flatten().chain(&all.cost_range()).map(|x| x.abs()).sum::<f64>();
@@ -217,7 +219,7 @@ fn saved(design: &Design) -> SavedDesign {
     }
 }
 
-/// The counts of a design; `None` if they cannot be.
+/// The counts of a design; `None` if they are impossible.
 fn met(saved: &SavedDesign, cells: usize, n_states: usize) -> Option<Met> {
     let mut met = Met::default();
     for &(cell, next, n) in &saved.next {
@@ -237,7 +239,7 @@ fn met(saved: &SavedDesign, cells: usize, n_states: usize) -> Option<Met> {
         }
         met.paid.insert(*cell, paid);
     }
-    // Every column that was met has its payments.
+    // Every visited column has its rewards.
     let mut seen: Vec<u32> = met.next.keys().map(|&(cell, _)| cell).collect();
     seen.dedup();
     (seen.len() == met.paid.len()).then_some(met)

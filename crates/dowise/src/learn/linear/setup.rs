@@ -1,4 +1,4 @@
-//! What a linear learner is made of: options checked, features chosen, ranges of values, and the memory that all of it takes.
+//! Construction of linear learners: checked options, chosen features, value ranges, and required memory.
 
 use nalgebra::DMatrix;
 
@@ -14,7 +14,7 @@ use crate::learn::{ActionList, Cap, Knowledge, kernel_bytes};
 use crate::memory::Held;
 use crate::world::FeatureMap;
 
-/// Positions of the reward terms that are regressed, and the least and greatest of their sum.
+/// Positions of the regressed reward terms, and the range of their sum.
 pub(super) fn regressed_terms(knowledge: &Knowledge, options: &LinearOptions) -> (Vec<usize>, [f64; 2]) {
     let all = 0..knowledge.rewards().len();
     match options.rewards {
@@ -28,7 +28,7 @@ pub(super) fn regressed_terms(knowledge: &Knowledge, options: &LinearOptions) ->
     }
 }
 
-/// Greatest less least reward of a step as widths count it, and the least and greatest value of every stage.
+/// Range of the reward of a step for widths, and the range of values of every stage.
 pub(super) fn clip_values(knowledge: &Knowledge, options: &LinearOptions) -> (f64, Vec<[f64; 2]>) {
     let [lo, hi] = knowledge.reward_range();
     let [least, most] = knowledge.world().step_range();
@@ -45,8 +45,8 @@ pub(super) fn clip_values(knowledge: &Knowledge, options: &LinearOptions) -> (f6
     (range, clip.collect())
 }
 
-/// Least and greatest value one stage ahead of every stage, from what q is clipped to there: costs are taken off, and 0 is among them where later steps
-/// count less or an episode can end. Nothing is ahead of the last stage.
+/// Range of the next values of every stage, from the clipping of q there: net of costs, and including 0 with a
+/// discount or terminal states. The last stage has no continuation.
 pub(super) fn values_ahead(knowledge: &Knowledge, clip: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let (world, [cheapest, dearest]) = (knowledge.world(), knowledge.interventions().cost_range());
     let as_they_are = world.discount() == 1.0 && world.ends().is_none();
@@ -57,7 +57,7 @@ pub(super) fn values_ahead(knowledge: &Knowledge, clip: &[[f64; 2]]) -> Vec<[f64
     before_costs.chain([[0.0; 2]]).collect()
 }
 
-/// The features that the options choose; `None` for those of the world.
+/// The features of the options; `None` for those of the world.
 pub(super) fn feature_map(knowledge: &Knowledge, options: &LinearOptions) -> Option<FeatureMap> {
     match options.features {
         FeatureChoice::World => None,
@@ -87,37 +87,39 @@ pub(super) fn by_intervention(features: &Features, kernel: &Kernel, list: &Actio
     psi
 }
 
-/// Bytes that a linear learner takes at most: features, columns, designs, arrays over states and causes, one plan, its kernel.
+/// Most bytes of a linear learner: features, columns, designs, arrays over states and configurations, one plan, its
+/// kernel.
 pub(super) fn bytes(knowledge: &Knowledge, d: u128, options: &LinearOptions) -> u128 {
     let (world, states) = (knowledge.world(), knowledge.n_states() as u128);
     let keys = states.saturating_mul(CauseSpace::new(world).len() as u128);
     let count = u128::from(knowledge.interventions().count());
     let (all, list) = match options.regression {
         Regression::Causes => (keys, 0),
-        // The list of interventions, with a flag for each state where some are forbidden, and ψ beside φ.
+        // The list of interventions, with a flag for each state if some are forbidden, and ψ beside φ.
         Regression::Interventions => (states.saturating_mul(count), count.saturating_mul(16 + states)),
     };
     let horizon = knowledge.horizon() as u128;
     let designs = if options.stage_dependent { horizon } else { 1 };
-    // Λ, its factor and a copy while it is refreshed, M; three more while a posterior is computed.
+    // Λ, its factor and a copy during a refresh, M; three more during the computation of a posterior.
     let residuals = options.beta == Beta::Residuals;
     let square = d.saturating_mul(d).saturating_mul(if residuals { 6 } else { 3 });
     let widths = match options.estimate {
         LinearEstimate::Sampled => 0,
-        // As of the last plan and of this one, or as they are, as computed, and products with all features.
+        // As of the last plan and of this one, or cached, as computed, and products with all features.
         LinearEstimate::Width if tracks_widths(options) => 3,
         LinearEstimate::Width => 2,
     };
     let design = square.saturating_add(d.saturating_mul(states)).saturating_add(all.saturating_mul(widths));
     // Steps since the last refresh, in a list that grows by doubling.
     let recent = 2 * d.max(REFRESH_EVERY as u128) * size_of::<MetStep>() as u128;
-    // Steps met, by pair, and by pair and next state: not more than were played. Maps are half empty.
+    // Visited pairs, and pairs with next state: at most the number of steps. Maps are half empty.
     let steps = u128::from(options.episodes).saturating_mul(horizon);
     let (columns, pairs) = (steps.min(all), steps.min(all.saturating_mul(states)));
-    // Residuals have them in lists, which grow by doubling.
+    // Residuals store them in lists, which grow by doubling.
     let [column, pair] = if residuals { [80 + 48, 40 + 32] } else { [80, 40] };
     let met = columns.saturating_mul(column).saturating_add(pairs.saturating_mul(pair));
-    // Features as given (twice while they are made, unless they are the world's table), and ψ where it is regressed on, twice while it is made.
+    // The features (twice during construction, unless they are the world's table), and ψ if it is the regressor, twice
+    // during construction.
     let shared =
         matches!((&options.features, world.features()), (FeatureChoice::World, Some(FeatureMap::Table { .. })));
     let own = if options.regression == Regression::Causes { 0 } else { all.saturating_mul(2) };
@@ -137,7 +139,7 @@ pub(super) fn bytes(knowledge: &Knowledge, d: u128, options: &LinearOptions) -> 
         .saturating_add(kernel)
 }
 
-/// Holds the memory of a learner, if there is enough.
+/// Reserves the memory of a learner, if there is enough.
 pub(super) fn hold(
     knowledge: &Knowledge,
     d: usize,
@@ -153,7 +155,7 @@ pub(super) fn hold(
     Held::ask(bytes).map_err(|left| too_large(u128::from(left)))
 }
 
-/// The least and the greatest λ: beyond them Λ⁻¹ of what was never seen, or of what was, has no digits left.
+/// The range of λ: beyond it Λ⁻¹ loses all precision in unobserved, or in observed directions.
 const LAMBDAS: std::ops::RangeInclusive<f64> = 1e-12..=1e6;
 
 pub(super) fn check(options: &LinearOptions) -> Result<(), LinearError> {

@@ -1,7 +1,9 @@
-//! `weights=variance`: steps weighed by how little their targets can vary, in a second regression of every stage.
+//! Variance-weighted regression (`weights=variance`): a second regression of every stage weights steps by inverse
+//! variance bounds.
 //!
-//! A first regression, without weights, of v = V − least and of v² bounds the variance of the values ahead from above, cell by cell; a step then counts
-//! u = (ρ/2)² / σ̄² times, between once and [`MOST`] times. With all weights 1 it is the regression without weights, width included.
+//! A first, unweighted regression of v = V − least and of v² bounds the variance of next values from above, cell by
+//! cell. A step then counts u = (ρ/2)² / σ̄² times, between once and [`MOST`] times. With all weights 1 it is the
+//! unweighted regression, width included.
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
@@ -14,13 +16,13 @@ use crate::math::{ln, ln_1p};
 /// U: the greatest weight of a step.
 pub(super) const MOST: f64 = 16.0;
 
-/// What the weights of a stage are made from.
+/// Inputs of the weights of a stage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Targets {
-    /// Least of what next states are worth, and ρ_V, the range of that.
+    /// Least continuation value, and ρ_V, the range of continuation values.
     pub(super) least: f64,
     pub(super) ahead: f64,
-    /// Least and greatest of what is regressed of a reward, and ρ, the range of the targets.
+    /// Range of the regressed reward, and ρ, the range of the targets.
     pub(super) regressed: [f64; 2],
     pub(super) range: f64,
     /// Width of the first regression, for targets of range 1.
@@ -35,10 +37,10 @@ impl Targets {
         let least = (mean - width * ahead * norm).clamp(0.0, ahead);
         let most = (square + width * ahead * ahead * norm).clamp(0.0, ahead * ahead);
         let variance = (most - least * least).max(0.0);
-        // Var(r + V) ≤ 2 Var V + 2 (range of r)²/4, however the two depend on each other.
+        // Var(r + V) ≤ 2 Var V + 2 (range of r)²/4, for any dependence between the two.
         let variance = if paid > 0.0 { 2.0 * variance + paid * paid / 2.0 } else { variance };
         let greatest = range * range / 4.0;
-        // Where nothing can vary, any weight will do.
+        // Without variation, any weight is valid.
         if greatest > 0.0 { greatest / variance.clamp(greatest / MOST, greatest) } else { 1.0 }
     }
 }
@@ -52,11 +54,11 @@ pub(super) struct Weighted {
     pub(super) gained: f64,
 }
 
-/// What was seen of one pair of state and cause, or in one step.
+/// Data of one pair of state and configuration, or of one step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weighable<'a> {
     pub(super) phi: &'a [f64],
-    /// How often, and the sum of the targets.
+    /// Number of visits, and the sum of the targets.
     pub(super) visits: f64,
     pub(super) target: f64,
     /// φᵀΛ⁻¹φ in the first regression.
@@ -64,10 +66,10 @@ pub(super) struct Weighable<'a> {
 }
 
 impl Weighted {
-    /// The regression of a stage over pairs that were met: `worth` is what next states are worth.
+    /// The regression of a stage over visited pairs; `worth` holds continuation values of next states.
     ///
     /// # Cost
-    /// O(d · S + pairs met · d² + d³).
+    /// O(d · S + visited pairs · d² + d³).
     pub(super) fn of_pairs(
         columns: &Columns,
         design: &Design,
@@ -85,7 +87,7 @@ impl Weighted {
         Weighted::new(lambda, fits, targets, pairs)
     }
 
-    /// The regression over whatever was met; `fits` are the weights that the first regression gives to v and to v².
+    /// The regression over the given data; `fits` are the weights of the first regression for v and v².
     ///
     /// # Cost
     /// O(d²) for each, and O(d³).
@@ -124,7 +126,7 @@ impl Weighted {
     }
 }
 
-/// Every pair met: its column, visits, and the sum of its targets.
+/// Every visited pair: its column, visits, and the sum of its targets.
 fn cells(met: &Met, regressed: [f64; 2], worth: &[f64]) -> Vec<(usize, f64, f64)> {
     let mut out: Vec<(usize, f64, f64)> = met.columns(regressed).collect();
     let mut at = 0;
@@ -137,7 +139,7 @@ fn cells(met: &Met, regressed: [f64; 2], worth: &[f64]) -> Vec<(usize, f64, f64)
     out
 }
 
-/// The widths for which optimism is proved, for targets of range ρ at a stage (`docs/theory/guarantees.md`, the same letters).
+/// Widths with proven optimism, for targets of range ρ at a stage (`docs/theory/guarantees.md`, same notation).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeightedCover {
     pub(super) cover: Cover,
@@ -154,7 +156,7 @@ impl WeightedCover {
         }
         let most = d * ln(1.0 + steps / (d * lambda));
         let most_weighted = d * ln(1.0 + MOST * steps / (d * lambda));
-        // The least bound B of the weighted widths that holds for itself, from below.
+        // The least self-consistent bound B of the weighted widths, from below.
         let mut bound = range;
         for _ in 0..100 {
             let first = self.first(most, bound);

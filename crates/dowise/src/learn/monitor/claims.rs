@@ -1,4 +1,5 @@
-//! What a declared graph claims about single steps, given what a learner relies on: which outcome does not depend on what.
+//! Conditional independences (claims) that a declared graph implies for single steps, as far as a learner relies on
+//! them.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +10,13 @@ use crate::learn::observation::Observation;
 use crate::learn::options::{Causes, States};
 use crate::world::{Kind, LeverRule, VarId, World};
 
-/// Values of an outcome or a variable that are distinguished; more are put together in order.
+/// Most distinguished values of an outcome or a variable; more values are grouped in order.
 pub(super) const MOST_GROUPS: usize = 8;
 
-/// What is named where known parameters are wrong.
+/// Name in findings for wrong known parameters.
 const KNOWN: &str = "known parameters";
 
-/// What is named where a payment was outside its range.
+/// Name in findings for a reward outside its range.
 const RANGE: &str = "range";
 
 /// An outcome of a step, by its position.
@@ -24,19 +25,19 @@ const RANGE: &str = "range";
 pub(crate) enum Outcome {
     /// The next value of a state factor.
     Next(usize),
-    /// What a reward term pays.
+    /// The reward of a term.
     Paid(usize),
     /// A key variable, by the number of its [`VarId`].
     Key(u16),
-    /// What a lever that was left alone turned out to be.
+    /// The observed value of a lever that was not set.
     Alone(usize),
 }
 
-/// What an outcome should not depend on.
+/// A variable that an outcome should not depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Other {
-    /// The value of a lever, set or left alone.
+    /// The value of a lever, set or not.
     Lever(usize),
     /// A state factor before the step.
     Before(usize),
@@ -44,29 +45,29 @@ pub(crate) enum Other {
     Next(usize),
     /// A key variable, by the number of its [`VarId`].
     Key(u16),
-    /// Numbers other than those that are known.
+    /// Parameters other than the known ones.
     #[serde(rename = "told")]
     Known,
-    /// A payment that cannot have been made.
+    /// A reward outside its possible range.
     Range,
 }
 
-/// An outcome, what decides it, and what should not matter beyond that.
+/// An outcome, its parents, and the variables that should not matter given these.
 #[derive(Clone, Debug)]
 pub(super) struct Claimed {
     pub(super) outcome: Outcome,
-    /// What it may depend on, in the order of rows.
+    /// Its possible parents, in the order of rows.
     pub(super) scope: Vec<VarId>,
-    /// Positions of the factors whose next values a payment may depend on; they come last in a row.
+    /// Positions of the factors whose next values a reward may depend on; they come last in a row.
     pub(super) next: Vec<usize>,
-    /// Number of values; 2 where it is a payment.
+    /// Number of values; 2 for a reward.
     pub(super) n_values: usize,
     pub(super) others: Vec<Other>,
-    /// Where it is drawn within a step: what decides it, and what is drawn before it.
+    /// For variables within a step: their latent projection, and the variables drawn before.
     pub(super) within: Option<Within>,
 }
 
-/// All claims that a learner relies on that sees states and causes in this way; and in words what it relies on that is not tested.
+/// All claims that a learner with this view relies on, and in words its untested assumptions.
 pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Claimed>, Vec<String>) {
     let flat = states == States::Flat;
     let acting = CauseSpace::new(world);
@@ -93,7 +94,7 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
             }
         };
         let mut others = outside(&scope);
-        // Next values of a world of low rank depend on each other by what it says.
+        // Next values of a low-rank world are dependent by declaration.
         if !flat && !world.tied && world.low_rank().is_none() {
             let together = |k: usize| world.joined.iter().any(|block| block.contains(&i) && block.contains(&k));
             others.extend((0..i).filter(|&k| matters(world.state()[k]) && !together(k)).map(Other::Next));
@@ -107,7 +108,7 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
         let mut others = Vec::new();
         if term.range[1] > term.range[0] {
             others = outside(&scope);
-            // Who sees the state whole learns what a row pays on average, whatever comes next.
+            // A learner with whole states learns the mean reward of a row, whatever the next state is.
             if !flat {
                 let more = (0..world.state().len()).filter(|k| matters(world.state()[*k]) && !next.contains(k));
                 others.extend(more.map(Other::Next));
@@ -132,7 +133,7 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
         }
         let (scope, n_values) = (within.scope.clone(), world.variable(id).size());
         let mut others = outside(&scope);
-        // Whoever set a lever in a log may have gone by key variables, if the graph says so.
+        // The behaviour policy of a log may depend on key variables, if the graph says so.
         let chosen = |id: VarId| world.habits().iter().any(|habit| habit.children.contains(&id));
         others.retain(|other| match *other {
             Other::Lever(l) => !chosen(world.levers()[l]) && outcome != Outcome::Alone(l),
@@ -141,7 +142,7 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
         });
         out.push(Claimed { outcome, scope, next: vec![], n_values, others, within: Some(within) });
     }
-    // What is expected of a factor's next value is asked by the claims of others, and every payment has a range.
+    // Claims about others use the prediction of a factor's next value, and every reward has a range.
     let kept = |c: &Claimed| match c.outcome {
         Outcome::Next(_) | Outcome::Paid(_) => true,
         Outcome::Key(_) | Outcome::Alone(_) => {
@@ -153,7 +154,8 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
 }
 
 impl Claimed {
-    /// Whether a step says something about the outcome: a lever left alone was left alone, and what has to be set was set.
+    /// Whether a step is informative about the outcome: a monitored lever was not set, and the required levers were
+    /// set.
     pub(super) fn counts(&self, knowledge: &Knowledge, observation: &Observation<'_>) -> bool {
         let Some(within) = &self.within else { return true };
         let all = knowledge.interventions();
@@ -165,7 +167,8 @@ impl Claimed {
         left_alone && within.set.iter().all(|&l| all.lever(action, l).is_some())
     }
 
-    /// The group of a lever's value: none where it is not known what was done, 0 where it was left alone and that is all that may be known.
+    /// The group of a lever's value: none if the intervention is unknown, 0 if the lever was not set and its value may
+    /// be unknown.
     pub(super) fn lever(&self, knowledge: &Knowledge, observation: &Observation<'_>, l: usize) -> Option<usize> {
         let all = knowledge.interventions();
         let value = all.lever(observation.action?, l).or_else(|| {
@@ -195,7 +198,7 @@ pub(super) fn row_of(
     Some(at)
 }
 
-/// A payment as a share of its range; `Err` with what was paid where that is outside the range by more than rounding.
+/// A reward as a share of its range; `Err` with the reward if it is outside the range by more than rounding.
 pub(super) fn share(paid: f64, range: [f64; 2]) -> Result<f64, f64> {
     let [lo, hi] = range;
     if !crate::learn::observation::within_range(paid, range) {
@@ -210,10 +213,10 @@ pub(super) fn group(value: usize, n_values: usize) -> usize {
 }
 
 impl Other {
-    /// Number of groups that its values are put into.
+    /// Number of groups of its values.
     pub(super) fn n_groups(self, world: &World) -> usize {
         match self {
-            // One more for a lever that was left alone.
+            // One more for a lever that was not set.
             Other::Lever(l) => 1 + world.variable(world.levers()[l]).size().min(MOST_GROUPS),
             Other::Before(i) | Other::Next(i) => world.variable(world.state()[i]).size().min(MOST_GROUPS),
             Other::Key(id) => world.variable(VarId(id)).size().min(MOST_GROUPS),
@@ -258,7 +261,7 @@ impl Outcome {
         }
     }
 
-    /// The variable; `None` for a payment.
+    /// The variable; `None` for a reward.
     pub(super) fn variable(self, world: &World) -> Option<VarId> {
         match self {
             Outcome::Next(i) => Some(world.state()[i]),
@@ -268,7 +271,7 @@ impl Outcome {
         }
     }
 
-    /// Its value in a step, where it has one and that is known.
+    /// Its value in a step, if known.
     pub(super) fn value(self, knowledge: &Knowledge, observation: &Observation<'_>) -> Option<usize> {
         match self {
             Outcome::Next(i) => observation.next_value(knowledge.state_space(), i),
@@ -279,7 +282,7 @@ impl Outcome {
         }
     }
 
-    /// What it is, in words.
+    /// Its name in words.
     pub(super) fn words(self, world: &World) -> String {
         let name = self.name(world);
         match self {

@@ -1,43 +1,44 @@
-//! One bet that an outcome depends on something it should not depend on: an e-process, updated in constant time.
+//! E-process against one conditional independence, updated in constant time: a bet that an outcome depends on more.
 //!
-//! An outcome y in [0, 1] has, by the declared graph, a mean m that its row decides and nothing else. Before y is seen, c is fixed
-//! from what else is known, and 1 + c (y − p) is gained for any prediction p of the row's mean. Whatever m is,
-//! M_m = Π (1 + c (y − p)) / (1 + c (m − p)) has mean 1 at every time, so the least M_m over all m is an e-process. The
-//! price, sup over m of Σ ln(1 + c (m − p)), is bounded by the cubic x − x²/2 + x³/3 ≥ ln(1 + x), whose sum over the visits of a row
-//! is four numbers. `docs/theory/guarantees.md` has the proof.
+//! By the declared graph, the row of an outcome y in [0, 1] alone determines its mean m. Before y is observed, c is
+//! fixed from the other variables, and the bet gains 1 + c (y − p) for any prediction p of the row's mean. Whatever m
+//! is, M_m = Π (1 + c (y − p)) / (1 + c (m − p)) has mean 1 at every time, so the least M_m over all m is an
+//! e-process. The penalty, sup over m of Σ ln(1 + c (m − p)), is bounded by the cubic x − x²/2 + x³/3 ≥ ln(1 + x),
+//! whose sum over the visits of a row is four numbers. `docs/theory/guarantees.md` has the proof.
 
 use serde::{Deserialize, Serialize};
 
 use crate::math::{exp, ln};
 
-/// Weight, in units of information about a log-odds effect, with which an effect that all rows share is drawn to zero.
+/// Shrinkage of the effect common to all rows towards zero, in units of information about a log-odds effect.
 const SHRINK: f64 = 5.0;
 
-/// The same for how far the effect within a row is drawn to the shared one.
+/// Shrinkage of the effect within a row towards the common one.
 const SHRINK_ROW: f64 = 10.0;
 
 /// Largest bet: both factors of M_m stay positive.
 const MOST: f64 = 0.7;
 
-/// Two ways of betting, which share the stake equally: one effect for all rows, and effects of each row drawn to it.
+/// Two betting strategies, which share the stake equally: one effect for all rows, and row effects shrunk towards it.
 const WAYS: usize = 2;
 
-/// Numbers of a row before those for each value: for each way, four coefficients of its cubic and the price of the row.
+/// Numbers of a row before those for each value: for each strategy, four coefficients of its cubic and the penalty of
+/// the row.
 const OF_WAYS: usize = 5 * WAYS;
 
-/// No number of a bet grows by more than this in a step: the bet is at most [`MOST`], and all else at most 1.
+/// Largest increase of any number of a bet in a step: the bet is at most [`MOST`], and all else at most 1.
 const MOST_STEP: f64 = 8.0;
 
-/// Bets on one outcome depending on one variable with a few values.
+/// E-process against the independence of one outcome from one variable with a few values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct EProcess {
-    /// ln of what each way has gained.
+    /// ln of the wealth of each strategy.
     gain: [f64; WAYS],
-    /// What each way pays for not knowing the means of the rows.
+    /// Penalty of each strategy for the unknown means of the rows.
     price: [f64; WAYS],
     /// For each value of the variable: covariance with the outcome's residual, and information about it.
     shared: Vec<[f64; 2]>,
-    /// For each row: coefficients and prices, then covariance and information for each value.
+    /// For each row: coefficients and penalties, then covariance and information for each value.
     rows: Vec<f64>,
 }
 
@@ -46,7 +47,7 @@ impl EProcess {
         EProcess { shared: vec![[0.0; 2]; n_values], ..EProcess::default() }
     }
 
-    /// Numbers that a row takes.
+    /// Number of numbers per row.
     pub(super) fn width(n_values: usize) -> usize {
         OF_WAYS + 2 * n_values
     }
@@ -56,7 +57,7 @@ impl EProcess {
         self.shared.len() == n_values && self.rows.len() == n_rows * EProcess::width(n_values)
     }
 
-    /// Whether these numbers can have come about in this number of steps, so that all that follows from them is finite.
+    /// Whether these numbers are possible after this number of steps, so that all derived numbers are finite.
     pub(super) fn is_plausible(&self, steps: f64) -> bool {
         let within = |x: &f64| x.abs() <= MOST_STEP * steps;
         let known = |cov: &f64, information: &f64| within(cov) && (0.0..=steps).contains(information);
@@ -69,16 +70,17 @@ impl EProcess {
             && self.rows.chunks_exact(EProcess::width(self.shared.len())).all(row)
     }
 
-    /// Room for one more row.
+    /// Adds one row.
     pub(super) fn add_row(&mut self) {
         self.rows.resize(self.rows.len() + EProcess::width(self.shared.len()), 0.0);
     }
 
-    /// Takes in an outcome `y` of a row, predicted as `p`, where the variable is `x` away from what it is expected to be.
+    /// Updates with an outcome `y` of a row, predicted as `p`, where `x` is the deviation of the variable from its
+    /// expectation.
     pub(super) fn step(&mut self, row: usize, p: f64, y: f64, x: &[f64]) {
         let n = self.shared.len();
         let (of_ways, of_values) = self.rows[row * EProcess::width(n)..][..EProcess::width(n)].split_at_mut(OF_WAYS);
-        // An effect of each value against all others counts every difference twice where there are two of them.
+        // With one effect per value against all others, two values count every difference twice.
         let share = (n as f64 - 1.0) / n as f64;
         let mut bets = [0.0; WAYS];
         for ((of_value, &[cov, information]), &x) in of_values.chunks_exact(2).zip(&self.shared).zip(x) {
@@ -107,17 +109,17 @@ impl EProcess {
         }
     }
 
-    /// ln of the e-value of each way.
+    /// ln of the e-value of each strategy.
     pub(super) fn log_e(&self) -> [f64; WAYS] {
         [0, 1].map(|way| self.gain[way] - self.price[way])
     }
 
-    /// How much better the variable predicts the outcome than nothing does, in nats.
+    /// Gain in predictive log-likelihood due to the variable, in nats.
     pub(super) fn gain(&self) -> f64 {
         self.gain[0].max(self.gain[1])
     }
 
-    /// Log-odds effect of each value, as all rows share it, nothing drawn to zero.
+    /// Log-odds effect of each value, common to all rows, without shrinkage.
     pub(super) fn effects(&self) -> impl Iterator<Item = Option<f64>> {
         let share = (self.shared.len() as f64 - 1.0) / self.shared.len() as f64;
         self.shared.iter().map(move |&[cov, information]| (information > 0.5).then(|| share * cov / information))
@@ -137,7 +139,7 @@ fn greatest(coefficients: &[f64]) -> f64 {
     let [k, l, q, c] = [coefficients[0], coefficients[1], coefficients[2], coefficients[3]];
     let at = |m: f64| k + m * (l + m * (q + m * c));
     let mut most = at(0.0).max(at(1.0));
-    // Where its slope l + 2 q m + 3 c m² is zero, in the form that does not cancel.
+    // Zeros of its slope l + 2 q m + 3 c m², in the form that does not cancel.
     let root = q * q - 3.0 * c * l;
     if root >= 0.0 {
         let s = -(q + root.sqrt().copysign(q));
@@ -166,7 +168,7 @@ mod tests {
         (random >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// The price from all visits by trying a thousand means, the gain by adding up.
+    /// The penalty from all visits by trying a thousand means, the gain by summation.
     #[test]
     fn the_price_in_four_numbers_is_the_supremum_over_all_visits_and_a_little_more() {
         let mut bet = EProcess::new(2);

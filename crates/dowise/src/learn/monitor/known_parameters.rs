@@ -1,9 +1,11 @@
-//! Whether numbers that were given are right: for every row of a given table an e-process that grows where what was seen fits others better.
+//! Tests of known parameters: for every row of a known table an e-process that grows if other probabilities fit
+//! better.
 //!
-//! Visits of a row have, by what is known, the probabilities p. The Krichevsky-Trofimov mixture of all distributions gives the next
-//! value the probability (n_v + ½) / (n + K/2); the product of its ratios to p has mean 1 at every step if p is right. For a given mean m
-//! of payments scaled to [0, 1], 1 + c (y − m) has mean 1 for any c that is fixed before. Rows are joined in two ways that share
-//! the stake: the product over all rows, and the mean over all rows. `docs/theory/guarantees.md` has the proof.
+//! The known parameters give the visits of a row the probabilities p. The Krichevsky-Trofimov mixture of all
+//! distributions gives the next value the probability (n_v + ½) / (n + K/2). The product of its ratios to p has mean 1
+//! at every step if p is right. For a known mean m of rewards scaled to [0, 1], 1 + c (y − m) has mean 1 for any c
+//! fixed before. Rows are combined in two ways that share the error probability: the product over all rows, and the
+//! mean over all rows. `docs/theory/guarantees.md` has the proof.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,16 +19,17 @@ use crate::learn::observation::Observation;
 use crate::math::ln;
 use crate::world::{VarId, World};
 
-/// Most that one step adds to the logarithm of an e-value: what was given as impossible may be seen again and again.
+/// Largest increase of the logarithm of an e-value in a step: a value with known probability 0 may be observed
+/// repeatedly.
 const MOST_GAIN: f64 = 300.0;
 
-/// Squares of residuals that a bet on payments is drawn to zero with.
+/// Shrinkage of bets on rewards towards zero, in squared residuals.
 const SHRINK: f64 = 1.0;
 
-/// Largest bet on payments.
+/// Largest bet on rewards.
 const MOST_BET: f64 = 0.9;
 
-/// A table that was given.
+/// A known table.
 #[derive(Clone, Debug)]
 pub(super) struct KnownParameters {
     outcome: Outcome,
@@ -34,28 +37,28 @@ pub(super) struct KnownParameters {
     /// Positions of the factors whose next values are the last of a row.
     next: Vec<usize>,
     sizes: Vec<usize>,
-    /// Values of the outcome; none where it is a payment.
+    /// Number of values of the outcome; none for a reward.
     n_values: usize,
     /// `[row][value]`, or the mean of a row as a share of the range.
     table: Arc<[f64]>,
     n_rows: usize,
 }
 
-/// What was counted of it, as it is saved.
+/// Its sufficient statistics, as saved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct KnownParameterCounts {
     rows: BTreeMap<u64, u32>,
-    /// `[row]`: visits of each value; for payments the sums of what was paid, of residuals, of their squares, and visits.
+    /// `[row]`: visits of each value; for rewards the sums of rewards, of residuals, of their squares, and visits.
     counts: Vec<f64>,
     log_e: Vec<f64>,
     /// ln of the product over all rows.
     product: f64,
-    /// ln of the greatest that the mean over rows, or the product, was known to be.
+    /// ln of the greatest lower bound so far of the mean over rows, or of the product.
     now: f64,
 }
 
 impl KnownParameters {
-    /// The given table of an outcome, if there is one.
+    /// The known table of an outcome, if there is one.
     pub(super) fn of(world: &World, claimed: &Claimed) -> Option<KnownParameters> {
         let (outcome, mut next) = (claimed.outcome, Vec::new());
         let (scope, table, n_values) = match outcome {
@@ -96,7 +99,7 @@ impl KnownParameters {
         self.n_rows
     }
 
-    /// Takes in a step; `ln` of the e-value after it, at least, or nothing if the step says nothing about it.
+    /// Updates with a step; returns a lower bound on ln of the e-value, or `None` if the step is uninformative.
     pub(super) fn observe(
         &self,
         numbers: &mut KnownParameterCounts,
@@ -107,7 +110,7 @@ impl KnownParameters {
         let seen = match self.outcome {
             Outcome::Paid(term) => {
                 let (range, paid) = (knowledge.rewards()[term].range, observation.rewards[term]);
-                // A payment outside its range is an alarm of its own.
+                // A reward outside its range is a separate alarm.
                 (!paid.is_nan()).then(|| share(paid, range).ok()).flatten()?
             }
             Outcome::Next(_) | Outcome::Key(_) | Outcome::Alone(_) => {
@@ -137,7 +140,7 @@ impl KnownParameters {
         Some(numbers.now)
     }
 
-    /// The row that is contradicted most, in words: where it is, what is known, and what was seen.
+    /// The most contradicted row, in words: the row, the known parameters, and the observed frequencies.
     pub(super) fn words(&self, numbers: &KnownParameterCounts, world: &World) -> Option<(String, f64)> {
         let (at, row) = numbers
             .rows
@@ -178,7 +181,7 @@ impl KnownParameters {
     }
 }
 
-/// A number with the digits that tell ten-thousandths of a range apart.
+/// A number with the digits that distinguish ten-thousandths of a range.
 pub(super) fn rounded(x: f64, range: f64) -> f64 {
     let (mut digits, mut rest) = (4usize, range);
     while rest < 0.1 && digits < 300 {
@@ -202,12 +205,12 @@ impl KnownParameterCounts {
         Some(row)
     }
 
-    /// ln of the e-value, at least, after the last step that said something.
+    /// Lower bound on ln of the e-value, after the last informative step.
     pub(super) fn log_e(&self) -> f64 {
         self.now
     }
 
-    /// Whether saved numbers have the shape of this table and can have come about in these steps.
+    /// Whether saved numbers have the shape of this table and are possible after these steps.
     pub(super) fn is_of(&self, knowledge: &KnownParameters, steps: f64) -> bool {
         let n = self.rows.len();
         let mut positions: Vec<u32> = self.rows.values().copied().collect();

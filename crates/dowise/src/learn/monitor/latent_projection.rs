@@ -1,32 +1,33 @@
-//! What decides a variable within a step once all that is hidden is marginalised out, and what may be looked at beside it.
+//! Latent projection within a step: the observed parents of a variable after hidden variables are marginalised out.
 //!
-//! A key variable, or a lever left alone, with hidden parents H (and theirs, as long as they are hidden) depends on the seen parents W of
-//! all of these. As long as none of W is drawn after H, P(v | W, all that is drawn neither after H nor after v) = Σ_H Π P(· | parents):
-//! hidden variables are drawn afresh in every step. A lever among W that follows from H is looked at only where it was set.
+//! Let a key variable, or a lever that is not set, have hidden parents H (and their hidden ancestors). It depends on
+//! the observed parents W of all of these. If none of W is drawn after H, P(v | W, all variables drawn neither after H
+//! nor after v) = Σ_H Π P(· | parents), since hidden variables are drawn afresh in every step. A lever in W that
+//! descends from H is used only if it was set.
 
 use std::sync::Arc;
 
 use crate::world::{Kind, VarId, World};
 
-/// Combinations of values that are gone through at most to marginalise out what is hidden.
+/// Most combinations of values in the marginalisation of hidden variables.
 const MOST_SUMMED: usize = 1 << 18;
 
-/// What decides an observed variable.
+/// Latent projection of an observed variable.
 #[derive(Clone, Debug)]
 pub(in crate::learn) struct Within {
     id: VarId,
-    /// What was seen of what it depends on, in the order of rows.
+    /// Its observed parents, in the order of rows.
     pub(super) scope: Vec<VarId>,
-    /// Its own mechanism first, then those of what is hidden.
+    /// Its own mechanism first, then those of its hidden ancestors.
     pub(in crate::learn) mechanisms: Vec<usize>,
-    /// Levers, by position, that have to be set in a step for it to count.
+    /// Levers, by position, that must be set for a step to count.
     pub(super) set: Vec<usize>,
-    /// By [`VarId`]: what is drawn before it, and does not follow from what is hidden or from itself.
+    /// By [`VarId`]: variables drawn before it that descend neither from its hidden ancestors nor from itself.
     before: Vec<bool>,
 }
 
 impl Within {
-    /// `Err` says in words why what was seen does not decide it.
+    /// `Err` says in words why the observed variables do not determine its distribution.
     pub(in crate::learn) fn of(world: &World, id: VarId) -> Result<Within, String> {
         let all = world.mechanisms();
         let decides = |id: VarId| all.iter().position(|m| m.children.contains(&id));
@@ -75,12 +76,13 @@ impl Within {
         Ok(Within { id, scope, mechanisms, set, before })
     }
 
-    /// Whether the value of a key variable or of a lever left alone may be looked at.
+    /// Whether the value of a key variable or of an unset lever may be used as a predictor.
     pub(super) fn is_before(&self, id: VarId) -> bool {
         self.before[id.ix()]
     }
 
-    /// P(value | scope), `[row][value]`, where all of its mechanisms are given; `Err` if there are too many combinations to sum over.
+    /// P(value | scope), `[row][value]`, if all of its mechanisms are known; `Err` if there are too many combinations
+    /// to sum over.
     pub(super) fn table(&self, world: &World) -> Result<Option<Arc<[f64]>>, String> {
         let all = world.mechanisms();
         let mut parts = Vec::new();
@@ -92,7 +94,7 @@ impl Within {
         let axes: Vec<VarId> = self.scope.iter().chain(drawn).copied().collect();
         let sizes = world.sizes(&axes);
         let cells = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
-        // A table by itself was counted when the world was made.
+        // A single table was counted when the world was built.
         let Some(cells) = cells.filter(|&n| n <= MOST_SUMMED || parts.len() == 1) else {
             return Err("to marginalise out what is hidden would take too long".to_owned());
         };
@@ -120,7 +122,8 @@ impl Within {
     }
 }
 
-/// By [`VarId`]: whether a variable is one of these or a descendant of one within a step; nothing acts on levers that are `cut`.
+/// By [`VarId`]: whether a variable is one of these or a descendant of one within a step; `cut` levers have no
+/// parents.
 fn downstream(world: &World, from: &[VarId], cut: &[VarId]) -> Vec<bool> {
     let from: Vec<usize> = from.iter().filter(|id| !cut.contains(id)).map(|id| id.ix()).collect();
     world.step_dag(cut).descendants(&from)

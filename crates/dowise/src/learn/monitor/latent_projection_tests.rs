@@ -1,4 +1,4 @@
-//! Claims about what is drawn within a step, in worlds that are played: what is wrong is named, and what is right is left alone.
+//! Tests of the latent projection in simulated worlds: wrong claims are rejected, and right ones are not.
 
 use super::*;
 use crate::random::splitmix64;
@@ -7,7 +7,7 @@ use crate::world::World;
 
 const DELTA: f64 = 0.1;
 
-/// A world of two levers that may be left alone and two key variables; parts are put in by the tests.
+/// A world of two optional levers and two key variables; the tests fill in its parts.
 fn world(parts: &str) -> World {
     let common =
         "dowise = 1\nhorizon = 1\n[interventions]\nset = \"any\"\n[reward.r]\nscope = [\"s\"]\nvalue = [0.0, 1.0]\n";
@@ -21,12 +21,13 @@ fn lever(name: &str, p: &str) -> String {
     format!("[lever.{name}]\nvalues = 2\n{p}\n")
 }
 
-/// What a test finds in steps of one world by the graph of another; levers are set or left alone at random, `left` says how often.
+/// The finding of the monitor in steps of one world under the graph of another; levers are left unset with probability
+/// `left`.
 fn found(truth: &World, knowledge: &World, seed: u64, steps: u64, left: f64) -> Option<GraphFinding> {
     found_where(truth, knowledge, seed, steps, [left, left])
 }
 
-/// The same with a share for each of two levers.
+/// The same with a probability for each of two levers.
 fn found_where(truth: &World, knowledge: &World, seed: u64, steps: u64, left: [f64; 2]) -> Option<GraphFinding> {
     let knowledge = Knowledge::of(knowledge);
     let mut monitor = Monitor::new(&knowledge, States::Factored, Causes::OwnKeys, DELTA);
@@ -65,7 +66,7 @@ fn natural_levers_are_tested_against_their_known_parameters() {
         .iter()
         .filter(|f| f.what.starts_with("the known parameters of the lever x left alone are not right: P(x = "));
     assert!(named.count() >= 18, "{wrong:?}");
-    // Where it is always set nothing is said about it.
+    // If it is always set, there is no claim about it.
     assert_eq!(alarms(&truth, &knowledge, 20, 400, 0.0), []);
     assert!(alarms(&truth, &truth, 60, 400, 0.5).len() <= 6);
 }
@@ -79,14 +80,14 @@ fn natural_levers_that_depend_on_other_variables_contradict_the_graph() {
     let wrong = alarms(&by_s, &knowledge, 10, 600, 0.5);
     let words = "the lever x left alone depends on s, which the graph denies";
     assert!(wrong.iter().filter(|f| f.what.starts_with(words)).count() >= 9, "{wrong:?}");
-    // Where both are left alone, which of the two follows from the other cannot be seen.
+    // If both levers are unset, the direction of the edge is not identifiable.
     let wrong = alarms(&by_y, &knowledge, 10, 600, 0.5);
     let either = |f: &&GraphFinding| {
         f.what.starts_with("the lever x left alone depends on the lever y")
             || f.what.starts_with("the lever y left alone depends on the lever x")
     };
     assert!(wrong.iter().filter(either).count() >= 9, "{wrong:?}");
-    // Where one is always set, it can.
+    // If one is always set, it is.
     let wrong: Vec<_> = (0..10).filter_map(|seed| found_where(&by_y, &knowledge, seed, 600, [1.0, 0.0])).collect();
     let words = "the lever x left alone depends on the lever y";
     assert!(wrong.iter().filter(|f| f.what.starts_with(words)).count() >= 9, "{wrong:?}");
@@ -94,7 +95,7 @@ fn natural_levers_that_depend_on_other_variables_contradict_the_graph() {
 
 const K: &str = "[key.k]\nvalues = 2\nparents = [\"y\"]\np = [[0.7, 0.3], [0.3, 0.7]]\n";
 
-/// z follows x and k follows y; in truth they have a hidden cause as well, or one acts on the other.
+/// z follows x and k follows y; in truth they also have a hidden common cause, or one acts on the other.
 #[test]
 fn key_variables_that_go_together_are_named() {
     let levers = lever("x", "p = [0.5, 0.5]") + &lever("y", "p = [0.5, 0.5]");
@@ -116,7 +117,7 @@ fn key_variables_that_go_together_are_named() {
     }
 }
 
-/// The hidden u moves z and, where it is left alone, x.
+/// The hidden u affects z and, if it is not set, x.
 fn confounded(p_u: &str) -> World {
     world(&format!(
         "{S}[hidden.u]\nvalues = 2\np = {p_u}\n{}[key.z]\nvalues = 2\nparents = [\"x\", \"u\"]\n\
@@ -134,14 +135,14 @@ fn hidden_variables_are_marginalised_out_and_levers_that_depend_on_them_must_be_
     let table = within.table(&knowledge).expect("small").expect("given");
     let expected = [0.65, 0.35, 0.35, 0.65];
     assert!(table.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{table:?}");
-    // Left alone, x says much about u: counted as well, those steps would contradict a true graph.
+    // An unset x is informative about u: counting those steps would contradict a true graph.
     assert!(alarms(&knowledge, &knowledge, 60, 400, 0.5).len() <= 6);
     let wrong = alarms(&confounded("[0.9, 0.1]"), &knowledge, 20, 600, 0.0);
     assert!(
         wrong.len() >= 18 && wrong.iter().all(|f| f.outcome == "z" && f.variable == "known parameters"),
         "{wrong:?}"
     );
-    // In steps in which x is left alone its own numbers are what speaks.
+    // In steps with an unset x, its own parameters are contradicted.
     let wrong = alarms(&confounded("[0.9, 0.1]"), &knowledge, 20, 600, 1.0);
     assert!(wrong.len() >= 18 && wrong.iter().all(|f| f.outcome == "x"), "{wrong:?}");
 }
@@ -162,7 +163,7 @@ fn what_what_was_seen_does_not_decide_is_said_to_be_untested() {
     }
 }
 
-/// A chooser who goes by a key variable, as the graph says, makes no arrow of what follows from the choice.
+/// A behaviour policy that depends on a key variable, as declared, creates no spurious edge.
 #[test]
 fn what_follows_from_a_choice_by_a_key_variable_is_not_held_against_it() {
     let text = "dowise = 1\nhorizon = 1\n[state.s]\nvalues = 2\nscope = [\"k\"]\nnext = [[0.5, 0.5], [0.5, 0.5]]\n\
@@ -204,7 +205,7 @@ fn payments_outside_their_range_or_by_the_next_state_contradict_the_graph() {
     let wrong = alarms(&truth, &knowledge, 10, 300, 0.0);
     let words = "the payment r depends on the next s, which its scope lacks";
     assert!(wrong.len() == 10 && wrong.iter().all(|f| f.what.starts_with(words)), "{wrong:?}");
-    // Given as it is, it is tested by its rows with the next value.
+    // As a known table, it is tested by its rows with the next value.
     assert!(alarms(&truth, &truth, 40, 300, 0.0).len() <= 4);
     let other = pays("scope = [\"z\", \"next.s\"]\nvalue = [[0.0, 0.5], [1.0, 0.5]]");
     let wrong = alarms(&truth, &other, 10, 300, 0.0);

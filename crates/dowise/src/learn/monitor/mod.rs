@@ -1,9 +1,10 @@
-//! Whether a declared graph is contradicted while steps come in: one test, valid at every time and under any choice of interventions.
+//! Sequential test of the declared graph (e-processes): valid at every time and under any choice of interventions.
 //!
-//! By the graph an outcome is drawn from the distribution of its row, whatever else is known. For each thing that should not matter
-//! (a lever, a state factor outside the scope, another factor's next value) bets are made that it does (`bet.rs`); where
-//! they gain M/δ times their stake, for M claims, the graph is contradicted with error probability δ, whenever one looks. Numbers that
-//! were given are one more claim for each table (`knowledge.rs`).
+//! By the graph an outcome is drawn from the distribution of its row, independently of everything else. For each
+//! variable that should not matter (a lever, a state factor outside the scope, another factor's next value) an
+//! e-process bets that it does (`e_process.rs`). If its bets gain M/δ times their stake, for M claims, the graph is
+//! contradicted with error probability δ at any stopping time. The known parameters of each table are one more claim
+//! (`known_parameters.rs`).
 
 mod claims;
 mod e_process;
@@ -37,10 +38,10 @@ use crate::math::ln;
 use crate::memory::Held;
 use crate::world::VarId;
 
-/// Rows of an outcome that are watched: the first ones met. More would take memory without end.
+/// Most monitored rows of an outcome: the first ones visited. More would need unbounded memory.
 const MOST_ROWS: usize = 4096;
 
-/// Steps of a log that are looked at one after the other, and how many are passed over between two that are looked at from then on.
+/// Number of initial steps of a log that are all tested, and the spacing of tested steps after them.
 const OF_LOG_WHOLE: u64 = 1 << 13;
 const OF_LOG_EVERY: u64 = 1 << 7;
 
@@ -49,17 +50,16 @@ const OF_LOG_EVERY: u64 = 1 << 7;
 pub(crate) struct Monitor {
     knowledge: Knowledge,
     outcomes: Vec<Watched>,
-    /// ln(M/δ): where the bets on a claim have gained this, the graph is contradicted.
+    /// ln(M/δ): at this log e-value of a claim, the graph is contradicted.
     bar: f64,
     delta: f64,
     steps: u64,
-    /// Whether only the first steps are all looked at. Which ones are is decided by their number alone, before they are seen, so that the
-    /// promise stays what it is.
+    /// Whether later steps are subsampled. The choice depends on step numbers alone, so the guarantee is unchanged.
     thinned: bool,
     found: Option<Found>,
-    /// The same in words and numbers of that time.
+    /// The finding in words and numbers of that time.
     finding: Option<GraphFinding>,
-    /// What a learner relies on that is not tested, in words.
+    /// Untested assumptions of a learner, in words.
     untested: Vec<String>,
     /// Position of each factor's next value among the outcomes.
     next_at: Vec<Option<usize>>,
@@ -68,24 +68,24 @@ pub(crate) struct Monitor {
     _held: Held,
 }
 
-/// What was found first: positions of the outcome and of what predicted it best then (one beyond the last for known parameters), and after
-/// how many steps.
+/// The first finding: positions of the outcome and of its best predictor then (one beyond the last for known
+/// parameters), and the number of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Found {
     outcome: usize,
     claim: usize,
     steps: u64,
-    /// What was paid, where that is outside the range: then this is what was found.
+    /// The observed reward outside its range, if that is the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     paid: Option<f64>,
 }
 
-/// What is written of a monitor.
+/// Serialised form of a monitor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedMonitor {
     delta: f64,
     steps: u64,
-    /// Whether most steps are passed over, as in a long log.
+    /// Whether most steps are skipped, as in a long log.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     thinned: bool,
     found: Option<Found>,
@@ -101,7 +101,7 @@ impl SavedMonitor {
 }
 
 impl Monitor {
-    /// Watches what a learner relies on that sees states and causes in this way.
+    /// Monitors the claims that a learner with this view relies on.
     pub(crate) fn new(knowledge: &Knowledge, states: States, causes: Causes, delta: f64) -> Monitor {
         let world = knowledge.world();
         let (claimed, untested) = claims(world, states, causes);
@@ -128,7 +128,7 @@ impl Monitor {
         }
     }
 
-    /// Watches the declared graph, whatever a learner makes of it, and holds the memory for that.
+    /// Monitors the declared graph, independently of a learner, and reserves the memory for it.
     pub(crate) fn of_declared(knowledge: &Knowledge, delta: f64) -> LearnResult<Monitor> {
         let (states, causes) = (States::Factored, Causes::OwnKeys);
         let bytes = Monitor::bytes(knowledge, states, causes);
@@ -136,13 +136,12 @@ impl Monitor {
         Ok(Monitor { _held: held, ..Monitor::new(knowledge, states, causes, delta) })
     }
 
-    /// The same for a log, in which there are so many steps that a part of them tells as much: all of the first 8,192 are looked at, and of
-    /// the others one in 128.
+    /// The same for a log, where a subsample suffices: all of the first 8,192 steps, and one in 128 of the others.
     pub(crate) fn of_log(knowledge: &Knowledge, delta: f64) -> LearnResult<Monitor> {
         Ok(Monitor { thinned: true, ..Monitor::of_declared(knowledge, delta)? })
     }
 
-    /// Bytes that it takes at most.
+    /// Most bytes of a monitor.
     pub(crate) fn bytes(knowledge: &Knowledge, states: States, causes: Causes) -> u128 {
         let of = |claimed: Claimed| {
             let next = claimed.next.iter().map(|&i| knowledge.state_space().sizes()[i]);
@@ -158,7 +157,7 @@ impl Monitor {
         claims(knowledge.world(), states, causes).0.into_iter().map(of).sum()
     }
 
-    /// Takes in one step that can have been observed in this world; what is missing is left out of the claims that need it.
+    /// Updates with one valid step of this world; claims with missing values skip it.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         let passed_over = self.thinned && self.steps >= OF_LOG_WHOLE && !self.steps.is_multiple_of(OF_LOG_EVERY);
         self.steps += 1;
@@ -171,7 +170,7 @@ impl Monitor {
         }
         let (mut found, mut beyond) = (None, None);
         for (o, watched) in outcomes.iter_mut().enumerate() {
-            // What cannot be is an alarm by itself: it has no probability if the range is right.
+            // An impossible value is an alarm by itself: it has probability 0 if the range is right.
             beyond = beyond.or(now[o].beyond.map(|paid| (o, paid)));
             if let (Some(of), Some(numbers)) = (&watched.known, &mut watched.numbers.known)
                 && watched.claimed.counts(knowledge, observation)
@@ -194,7 +193,7 @@ impl Monitor {
                         let states = knowledge.state_space();
                         Some(group(states.digit(observation.state, i), states.sizes()[i]))
                     }
-                    // The row of the other factor says what was expected of it.
+                    // The row of the other factor gives its expectation.
                     Other::Next(k) => {
                         let of = &now[next_at[k].expect("invariant: factors with several values are watched")];
                         away.extend(of.expected.iter().map(|p| -p));
@@ -210,12 +209,12 @@ impl Monitor {
                 }
                 groups[value] += 1.0;
                 away[value] += 1.0;
-                // In a row that was never met, nothing is known of what to expect.
+                // An unvisited row gives no prediction.
                 if *visits > 0.0 {
                     for ((bet, sum), &part) in numbers.bets.iter_mut().zip(sums.iter()).zip(&now[o].parts) {
                         bet.step(row, (sum + 0.5) / (*visits + 1.0), part, away);
                     }
-                    // The mean is never above the greatest, which is all that has to be looked at most of the time.
+                    // The mean is never above the greatest, so checking the greatest suffices most of the time.
                     let most = numbers.bets.iter().flat_map(EProcess::log_e).fold(f64::NEG_INFINITY, f64::max);
                     if most >= self.bar && numbers.log_e() >= self.bar {
                         found = found.or(Some(o));
@@ -239,8 +238,8 @@ impl Monitor {
         self.found.is_some()
     }
 
-    /// The outcome that was found to depend on more than its scope, and what predicted it best: whether that acts, or only goes along
-    /// with what does, is not part of the promise.
+    /// The outcome that depends on more than its scope, and its best predictor. The guarantee does not say whether
+    /// that predictor acts or is only correlated with the true parent.
     pub(crate) fn suspect(&self) -> Option<(Outcome, Other)> {
         let found = self.found?;
         let claimed = &self.outcomes[found.outcome].claimed;
@@ -251,7 +250,7 @@ impl Monitor {
         Some((claimed.outcome, other))
     }
 
-    /// What was paid outside the range of a reward term, if that is what was found.
+    /// The observed reward outside the range of a term, if that is the finding.
     pub(crate) fn paid_beyond(&self) -> Option<(usize, f64)> {
         let found = self.found?;
         match self.outcomes[found.outcome].claimed.outcome {
@@ -267,7 +266,7 @@ impl Monitor {
         SavedMonitor { delta, steps, thinned, found, finding, numbers }
     }
 
-    /// Takes over what was saved of a monitor of the same graph.
+    /// Restores a saved monitor of the same graph.
     pub(crate) fn take(&mut self, saved: SavedMonitor) -> Result<(), RestoreError> {
         let damaged = |why: &str| Err(RestoreError::damaged("monitor", why));
         let fits = |(watched, numbers): (&Watched, &Numbers)| watched.fits(numbers);

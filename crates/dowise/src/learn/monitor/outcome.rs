@@ -1,4 +1,4 @@
-//! One outcome that is watched: its rows, what was counted of each claim about it, and what a step says about it.
+//! One monitored outcome: its rows, the statistics of each claim about it, and the update by a step.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use crate::learn::observation::Observation;
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
     pub(super) claimed: Claimed,
-    /// Yes-or-no questions about it that are bet on: one for two values or a payment, otherwise one for each group of values.
+    /// Number of binary questions about it: one for two values or a reward, otherwise one for each group of values.
     pub(super) n_parts: usize,
-    /// Numbers of groups of what should not matter.
+    /// Numbers of groups of the variables that should not matter.
     pub(super) n_groups: Vec<usize>,
-    /// The parameters of it that are known.
+    /// Its known parameters.
     pub(super) known: Option<KnownParameters>,
     pub(super) numbers: Numbers,
 }
 
-/// What was counted of an outcome, as it is saved.
+/// Sufficient statistics of an outcome, as saved.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Numbers {
-    /// Position of each row that was met.
+    /// Position of each visited row.
     pub(super) rows: BTreeMap<u64, u32>,
     pub(super) visits: Vec<f64>,
     /// Sum of each part, `[row][part]`.
@@ -38,7 +38,7 @@ pub(super) struct Numbers {
     pub(super) known: Option<KnownParameterCounts>,
 }
 
-/// What was counted of a claim.
+/// Sufficient statistics of a claim.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ClaimNumbers {
     /// Visits of each group, `[row][group]`.
@@ -47,14 +47,14 @@ pub(super) struct ClaimNumbers {
     pub(super) bets: Vec<EProcess>,
 }
 
-/// An outcome in the present step: its row, what it was, and what was expected.
+/// An outcome in the present step: its row, value and expectation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Now {
     pub(super) row: Option<usize>,
     pub(super) group: usize,
     pub(super) parts: Vec<f64>,
     pub(super) expected: Vec<f64>,
-    /// What was paid, where that is outside the range.
+    /// The observed reward, if it is outside the range.
     pub(super) beyond: Option<f64>,
 }
 
@@ -73,7 +73,7 @@ impl Watched {
         Watched { claimed, n_parts, n_groups, known: of, numbers }
     }
 
-    /// Finds the row and the outcome of a step, and what was expected.
+    /// Computes the row, value and expectation of the outcome in a step.
     pub(super) fn look(&mut self, knowledge: &Knowledge, observation: &Observation<'_>, now: &mut Now) {
         (now.row, now.beyond) = (None, None);
         let Claimed { outcome, ref scope, ref next, n_values, .. } = self.claimed;
@@ -114,7 +114,7 @@ impl Watched {
         }
     }
 
-    /// Position of a row; `None` for a new one where there are as many as are watched.
+    /// Position of a row; `None` for a new one if the limit of monitored rows is reached.
     fn row(&mut self, at: u64) -> Option<usize> {
         let Numbers { rows, visits, sums, claims, .. } = &mut self.numbers;
         if let Some(&row) = rows.get(&at) {
@@ -134,8 +134,8 @@ impl Watched {
         Some(row)
     }
 
-    /// The claim that is named where one of them is contradicted. Told numbers are wrong where an arrow is missing as well: they are
-    /// named where no variable is suspected.
+    /// The reported claim if one of them is contradicted. A missing edge also makes known parameters look wrong, so
+    /// these are reported only if no variable is suspected.
     pub(super) fn named(&self, bar: f64) -> usize {
         let of_known = self.numbers.known.as_ref().map_or(f64::NEG_INFINITY, KnownParameterCounts::log_e);
         let most = self.numbers.claims.iter().map(ClaimNumbers::log_e).fold(f64::NEG_INFINITY, f64::max);
@@ -149,7 +149,7 @@ impl Watched {
         (0..gains.len()).max_by(|&a, &b| gains[a].total_cmp(&gains[b])).unwrap_or(0)
     }
 
-    /// Whether saved numbers have the shape of what is watched here.
+    /// Whether saved numbers have the shape of this outcome.
     pub(super) fn fits(&self, numbers: &Numbers) -> bool {
         let n_rows = numbers.rows.len();
         let mut positions: Vec<u32> = numbers.rows.values().copied().collect();
@@ -167,7 +167,8 @@ impl Watched {
 }
 
 impl Numbers {
-    /// Whether they can have come about in this number of steps: visits are whole and add up, and no sum is beyond what its visits allow.
+    /// Whether they are possible after this number of steps: visits are whole and add up, and no sum exceeds its
+    /// visits.
     pub(super) fn is_plausible(&self, steps: f64) -> bool {
         let whole = |n: &f64| *n >= 0.0 && *n <= steps && n.fract() == 0.0;
         // Sums of shares are rounded.
@@ -192,7 +193,7 @@ impl Numbers {
 }
 
 impl ClaimNumbers {
-    /// ln of the e-value: the stake is shared equally by all bets.
+    /// ln of the e-value: all bets share the stake equally.
     pub(super) fn log_e(&self) -> f64 {
         log_mean(self.bets.iter().flat_map(EProcess::log_e))
     }

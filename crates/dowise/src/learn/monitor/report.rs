@@ -1,4 +1,4 @@
-//! What a monitor has to say: which claims it tests, how strongly each is contradicted, and what was found, in words.
+//! Report of the graph monitor: tested claims, the e-value of each, and findings in words.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,53 +7,54 @@ use super::{Monitor, Other, Outcome};
 use crate::learn::wrappers::Amendment;
 use crate::world::World;
 
-/// How a declared graph fares on the steps that were seen; it can be written as JSON.
+/// Report of the graph monitor; it serialises to JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GraphWatch {
-    /// Probability with which a true graph is ever said to be contradicted, at most (δ).
+    /// Upper bound on the probability that a true graph is ever contradicted (δ).
     pub delta: f64,
-    /// Steps looked at since the test began, or began again on an amended graph.
+    /// Steps tested since the test began, or restarted on a revised graph.
     pub steps: u64,
     /// Whether the graph is contradicted.
     pub contradicted: bool,
-    /// What was found, if it is.
+    /// The finding, if the graph is contradicted.
     pub found: Option<GraphFinding>,
     /// ln of the e-value at which a claim is contradicted: ln(claims/δ).
     pub bar: f64,
     /// Every claim, the most doubtful first.
     pub claims: Vec<ClaimWatched>,
-    /// What is relied on and not tested, and why, in words.
+    /// Untested assumptions and the reasons, in words.
     pub untested: Vec<String>,
-    /// How a guarded learner changed its graph, in order.
+    /// Revisions of the graph by graph repair, in order.
     pub amendments: Vec<Amendment>,
 }
 
-/// One claim of a graph: an outcome does not depend on a variable once its scope is known.
+/// One claim of a graph: an outcome is independent of a variable given its scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimWatched {
     /// In words.
     pub claim: String,
-    /// ln of its e-value: what bets against it have gained. Large is bad for the claim.
+    /// ln of its e-value: the log wealth of bets against it. Large values contradict the claim.
     pub log_e: f64,
 }
 
-/// What is wrong with a graph.
+/// A contradicted claim of a graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GraphFinding {
-    /// In words: what acts on what, and by how much.
+    /// In words: the variable, the outcome, and the size of the effect.
     pub what: String,
     /// Name of the outcome: a state factor, reward term or key variable.
     pub outcome: String,
-    /// Name of the variable that predicts it beyond its scope; `knowledge numbers` where those are wrong.
+    /// Name of the variable that predicts it beyond its scope; `known parameters` if those are wrong.
     pub variable: String,
-    /// By how much the outcome's probability (or a payment, as a share of its range) differs between two values of the variable.
+    /// Difference of the outcome's probability (or of a reward, as a share of its range) between two values of the
+    /// variable.
     pub effect: f64,
-    /// Steps after which it was found.
+    /// Number of steps at the finding.
     pub steps: u64,
 }
 
 impl Monitor {
-    /// What it has to say now.
+    /// The present report.
     pub(crate) fn report(&self, amendments: &[Amendment]) -> GraphWatch {
         let world = self.knowledge.world();
         let mut claims: Vec<ClaimWatched> = self
@@ -80,12 +81,12 @@ impl Monitor {
         }
     }
 
-    /// What was found, as it was known then.
+    /// The finding at its own time.
     pub(crate) fn finding(&self) -> Option<GraphFinding> {
         self.finding.clone()
     }
 
-    /// What was found, by what is known now.
+    /// The finding with the present numbers.
     pub(super) fn finding_now(&self) -> Option<GraphFinding> {
         let (found, world) = (self.found?, self.knowledge.world());
         let (outcome, other) = self.suspect()?;
@@ -157,7 +158,7 @@ impl Watched {
         format!("{} does not depend on {what}, given {}", self.claimed.outcome.words(world), self.given(world))
     }
 
-    /// Names of what the outcome may depend on.
+    /// Names of the outcome's declared parents.
     fn given(&self, world: &World) -> String {
         let mut names: Vec<String> = self.claimed.scope.iter().map(|&id| world.variable(id).name.clone()).collect();
         names.extend(self.claimed.next.iter().map(|&i| format!("next {}", world.variable(world.state()[i]).name)));
@@ -168,7 +169,7 @@ impl Watched {
         }
     }
 
-    /// The part of the outcome and the two values of a variable between which it differs most, and by how much.
+    /// The part of the outcome and the two values of a variable with the largest difference, and that difference.
     fn effect(&self, claim: usize) -> Option<(usize, usize, usize, f64)> {
         let mut most: Option<(usize, usize, usize, f64)> = None;
         for (part, bet) in self.numbers.claims[claim].bets.iter().enumerate() {
@@ -185,7 +186,7 @@ impl Watched {
         most
     }
 
-    /// Mean over all visits of p (1 − p): what turns log-odds into a difference of probabilities.
+    /// Mean over all visits of p (1 − p): the factor from log-odds to differences of probabilities.
     fn variance(&self, part: usize) -> f64 {
         let (mut sum, mut n) = (0.0, 0.0);
         for (row, &visits) in self.numbers.visits.iter().enumerate() {

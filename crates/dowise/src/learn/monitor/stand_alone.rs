@@ -1,4 +1,4 @@
-//! A test of the declared graph that stands alone, for programs that keep steps and evidence themselves.
+//! Stand-alone graph monitor, for programs that store steps and evidence themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,8 @@ use crate::learn::save::RestoreError;
 const FORMAT: &str = "dowise graph monitor";
 const VERSION: u32 = 3;
 
-/// Tests on every step whether the declared graph is contradicted; see [`Learner::watch_graph`](crate::Learner::watch_graph).
+/// Tests on every step whether the declared graph is contradicted; see
+/// [`Learner::watch_graph`](crate::Learner::watch_graph).
 ///
 /// A true graph is ever said to be contradicted with probability δ at most, whoever chooses the interventions, if steps are shown in an
 /// order that does not depend on what came of them. The same steps in the same order give the same bits.
@@ -30,32 +31,32 @@ const VERSION: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct GraphMonitor(Monitor);
 
-/// What is written of it.
+/// Serialised form.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     format: String,
     version: u32,
-    /// Of the graph.
+    /// Fingerprint of the graph.
     #[serde(rename = "told")]
     knowledge: String,
     monitor: SavedMonitor,
 }
 
 impl GraphMonitor {
-    /// A monitor that has seen nothing, if there is memory for what it may come to hold.
+    /// A monitor without steps, if there is memory for its largest size.
     pub fn new(knowledge: &Knowledge, delta: f64) -> LearnResult<GraphMonitor> {
         check_delta(delta)?;
         Ok(GraphMonitor(Monitor::of_declared(knowledge, delta)?))
     }
 
-    /// Looks at one step; what is missing is left out of the claims that need it.
+    /// Tests one step; claims with missing values skip it.
     pub fn observe(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         observation.done(&self.0.knowledge, self.0.knowledge.variables().iter().map(|v| v.size() as u32))?;
         self.0.observe(observation);
         Ok(())
     }
 
-    /// What it has to say now.
+    /// The present report.
     pub fn report(&self) -> GraphWatch {
         self.0.report(&[])
     }
@@ -71,7 +72,7 @@ impl GraphMonitor {
         serde_json::to_string(&saved).expect("invariant: numbers and words can be written")
     }
 
-    /// A monitor from its text, for who knows the same.
+    /// Restores a monitor from its text, given the same knowledge.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<GraphMonitor, RestoreError> {
         let Saved { format, version, knowledge: saved, monitor } = serde_json::from_str(text)?;
         if format != FORMAT || version != VERSION {

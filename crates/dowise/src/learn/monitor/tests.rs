@@ -1,4 +1,5 @@
-//! The promise under adversaries: whoever chooses the interventions, a true graph is not contradicted more often than δ says.
+//! Anytime-validity tests of the graph monitor: under adversarial interventions a true graph is contradicted with
+//! probability at most δ.
 
 use super::*;
 use crate::random::splitmix64;
@@ -6,7 +7,7 @@ use crate::world::World;
 
 const DELTA: f64 = 0.1;
 
-/// The next s depends on z alone; z has as many values as there are to be rows.
+/// The next s depends on z alone; z has as many values as there should be rows.
 fn world(rows: usize) -> Knowledge {
     let world = World::builder("rows", 1).state("s", 2).lever("x", 2).key("z", rows);
     let world = world.mechanism("z", [] as [&str; 0], vec![1.0 / rows as f64; rows]);
@@ -24,10 +25,10 @@ fn coin(seed: u64, i: u64) -> usize {
     (splitmix64(splitmix64(seed) ^ i) >> 40 & 1) as usize
 }
 
-/// The adversary sets x = 0 in a new row, and x = 1 after that only if the outcome was the one that a bet wants.
+/// The adversary sets x = 0 in a new row, and then x = 1 only if the outcome favours a bet.
 ///
-/// Bets on blocks of two visits, 1.4 or 0.6 times the stake for each, are fair for blocks that are always completed. Those that are
-/// left open are not counted, so their losses are hidden: this is the control, and it must fail.
+/// Bets on blocks of two visits, 1.4 or 0.6 times the stake for each, are fair if blocks are always completed. Open
+/// blocks are not counted, so their losses are hidden: this is the control, and it must fail.
 #[test]
 fn an_adversary_who_leaves_losing_blocks_open_does_not_fool_the_monitor() {
     let (rows, runs) = (60, 60);
@@ -57,7 +58,7 @@ fn an_adversary_who_leaves_losing_blocks_open_does_not_fool_the_monitor() {
     assert!(by_bets <= 6, "{by_bets} of {runs}");
 }
 
-/// The adversary sets whatever promises the bets the greatest gain on average, knowing the true probability.
+/// The adversary sets the lever with the greatest expected gain of the bets, knowing the true probability.
 #[test]
 fn an_adversary_who_maximises_the_bets_does_not_fool_the_monitor() {
     let knowledge = world(3);
@@ -92,15 +93,15 @@ fn what_is_missing_is_left_out_and_what_cannot_vary_is_not_claimed() {
     assert!(claims.contains(&"the known parameters of the key variable z are right".to_owned()), "{claims:?}");
     assert!(claims.contains(&"the next s does not depend on the lever x, given z".to_owned()), "{claims:?}");
     assert!(claims.contains(&"the key variable z does not depend on s, given nothing".to_owned()), "{claims:?}");
-    // Neither z nor a next state: nothing to learn from.
+    // Neither z nor a next state: uninformative.
     monitor.observe(&Observation::at(&knowledge, 0, 0).and_then(|o| o.did(&knowledge, 1)).expect("a step"));
     assert!(monitor.outcomes.iter().all(|o| o.numbers.visits.is_empty()));
-    // A learner that sees the state whole relies on fewer claims.
+    // A learner with whole states relies on fewer claims.
     let flat = Monitor::new(&knowledge, States::Flat, Causes::Keys, DELTA);
     assert!(flat.report(&[]).claims.len() < claims.len());
 }
 
-/// A number that no step leads to is refused: what would follow from it may not even be a number.
+/// An impossible number is refused: derived numbers may not be finite.
 #[test]
 fn a_monitor_that_cannot_have_come_about_is_refused() {
     let knowledge = world(2);
@@ -134,7 +135,7 @@ fn a_monitor_that_cannot_have_come_about_is_refused() {
     }
 }
 
-/// A world in which everything is given: z is on with probability 0.4 where x = 0 and 0.7 where x = 1, and r pays z.
+/// A world with known parameters only: z is on with probability 0.4 if x = 0 and 0.7 if x = 1, and r pays z.
 fn fully_known_world() -> Knowledge {
     let world = World::builder("given", 1).state("s", 2).lever("x", 2).key("z", 2);
     let world = world.mechanism("z", ["x"], vec![0.6, 0.4, 0.3, 0.7]);
@@ -142,7 +143,7 @@ fn fully_known_world() -> Knowledge {
     Knowledge::of(&world.build().expect("a world"))
 }
 
-/// Steps in which z is on with the probability `p[x]` and r pays 1 with the probability `pay[z]`; where the first alarm is.
+/// The first alarm in steps where z is on with probability `p[x]` and r pays 1 with probability `pay[z]`.
 fn first_alarm(
     knowledge: &Knowledge,
     p: [f64; 2],

@@ -1,4 +1,4 @@
-//! What may be changed about a learner: every option once, typed, with its name, its values and what it does.
+//! Option changes of a specification: every option once, typed, with its name, values and effect.
 
 use super::words::{BetaWord, FeatureWord, WeightsWord};
 use crate::learn::linear::{LinearOptions, Rewards, Switching};

@@ -1,4 +1,4 @@
-//! Learners as text.
+//! Tests of learner specifications as text.
 
 use super::*;
 use crate::learn::linear::{Beta, FeatureChoice, Rewards, Switching};

@@ -1,4 +1,4 @@
-//! Words for features and for β, and what each stands for.
+//! Names of features and of bonus factors β in specifications, and their meanings.
 
 use crate::learn::linear::{Beta, FeatureChoice, Weights};
 use crate::learn::vocabulary::vocabulary;

@@ -1,11 +1,11 @@
-//! Interventions as causes themselves: the view of learners that know nothing of key variables.
+//! Interventions as configurations: the view of learners without knowledge of key variables.
 
 use crate::kernel::Effects;
 use crate::kernel::{Found, Kernel, Scratch, Tie, pick};
 use crate::plan::Chooser;
 use crate::world::{Action, World};
 
-/// All interventions of a world as a list, with what each costs and where it is allowed.
+/// All interventions of a world as a list, with their costs and restrictions.
 #[derive(Clone, Debug)]
 pub(crate) struct ActionList {
     /// In increasing order.
@@ -17,7 +17,7 @@ pub(crate) struct ActionList {
 }
 
 impl ActionList {
-    /// Lists the interventions, unless there are more than `most`.
+    /// Enumerates the interventions, unless there are more than `most`.
     pub(crate) fn new(world: &World, most: u64) -> Option<ActionList> {
         let all = world.interventions();
         if all.count() > most {
@@ -52,7 +52,7 @@ impl ActionList {
         self.forbidden.is_empty() || !self.forbidden[state * self.actions.len() + rank]
     }
 
-    /// Rewards less costs, −∞ where an intervention is not allowed, `[state][intervention]`.
+    /// Rewards less costs, −∞ for forbidden interventions, `[state][intervention]`.
     pub(crate) fn net(&self, reward_sa: &[f64]) -> Vec<f64> {
         let n = self.actions.len();
         let cells = reward_sa.iter().enumerate();
@@ -61,13 +61,13 @@ impl ActionList {
         cells.map(net).collect()
     }
 
-    /// Whether nothing costs anything and everything is allowed.
+    /// Whether all interventions are free and allowed.
     #[inline]
     pub(crate) fn is_free(&self) -> bool {
         !self.has_costs && self.forbidden.is_empty()
     }
 
-    /// Losses of a state with costs, ∞ where an intervention is not allowed.
+    /// Losses of a state plus costs, ∞ for forbidden interventions.
     #[inline]
     pub(crate) fn charge(&self, state: usize, loss: &[f64], out: &mut Vec<f64>) {
         out.clear();
@@ -104,7 +104,7 @@ impl ActionList {
         }
     }
 
-    /// Expected value of something that depends on the cause, `[state][cause]`, for every state and intervention.
+    /// Expectation of a function of the configuration, `[state][cause]`, for every state and intervention.
     pub(crate) fn average(&self, kernel: &Kernel, of_sc: &[f64]) -> Vec<f64> {
         let n_causes = kernel.n_causes();
         let mut prob = vec![0.0; n_causes];

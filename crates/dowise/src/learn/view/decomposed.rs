@@ -1,4 +1,4 @@
-//! Which learners plan by components, and what they need for it.
+//! Views for decomposed planning: the learners that plan by components, and their requirements.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use crate::learn::options::{Causes, Estimate, Options, Schedule, States};
 use crate::learn::{Knowledge, LearnResult};
 use crate::world::World;
 
-/// A world in parts.
+/// A decomposed world.
 #[derive(Clone, Debug)]
 pub(crate) struct Decomposed {
     pub(crate) components: Components,
-    /// What interventions set off, where that is known; else it is made anew for every plan.
+    /// Effects of interventions, if known; otherwise they are rebuilt for every plan.
     pub(crate) known: Option<(Arc<Kernel>, Reach)>,
 }
 
 impl Decomposed {
-    /// Whether a learner plans by components: joint causes are many, every factor is counted by its own key variables alone, and the
-    /// rule can be read by components.
+    /// Whether a learner uses decomposed planning: joint key values are many, every factor is counted by its own key
+    /// variables alone, and the estimator supports components.
     ///
-    /// Posterior samples can, and the optimistic members of confidence sets. No plan may rest on the one before.
+    /// Posterior samples and optimistic estimates do. Plans must not depend on earlier ones.
     pub(crate) fn serve(knowledge: &Knowledge, options: &Options) -> bool {
         let Some(sure) = sure(options).filter(|_| joint_only(knowledge, options).is_none()) else { return false };
         with_counted(knowledge, |world| Components::pay(world, sure)).unwrap_or(false)
     }
 
-    /// Where a learner lists more joint causes than any would where parts serve: how many, and why it is not by components, with what to
-    /// do about it.
+    /// If a learner enumerates too many joint key values: their number, and why decomposed planning does not apply,
+    /// with advice.
     pub(crate) fn why_not(knowledge: &Knowledge, options: &Options) -> Option<(usize, String)> {
         let n_causes = CauseSpace::new(knowledge.world()).len();
         if options.causes == Causes::Actions || !Components::are_many(n_causes) || Decomposed::serve(knowledge, options)
@@ -49,7 +49,7 @@ impl Decomposed {
         Some((n_causes, why))
     }
 
-    /// The parts of a world that fits; with the world as mechanisms that are learned are counted.
+    /// The components of a supported world; with the world in which unknown mechanisms are counted.
     pub(crate) fn new(world: &World, mechanisms: Option<&MechanismRows>) -> LearnResult<Decomposed> {
         if let Some(rows) = mechanisms {
             return Ok(Decomposed { components: Components::new(&rows.world), known: None });
@@ -59,7 +59,7 @@ impl Decomposed {
         Ok(Decomposed { components, known: Some((Arc::new(kernel), reach)) })
     }
 
-    /// Bytes that it takes at most, with a kernel of the parts; and where mechanisms are learned, with what is made anew for every plan.
+    /// Most bytes, with a kernel of the components; for unknown mechanisms, with the objects rebuilt for every plan.
     pub(crate) fn bytes(world: &World, mechanisms: Option<&MechanismRows>, options: &Options) -> u128 {
         let sure = sure(options).unwrap_or(Sure::Numbers);
         let blocks = if options.stage_dependent { world.horizon() as u128 } else { 1 };
@@ -72,13 +72,14 @@ impl Decomposed {
         Components::bytes(world, sure).saturating_mul(1 + blocks).saturating_add(kernel)
     }
 
-    /// Whether no part is too large to be planned by the optimistic members of confidence sets, whatever the learner plans by.
+    /// Whether every component is small enough for optimistic planning with confidence sets, whatever the learner's
+    /// estimator.
     pub(crate) fn fits_sets(knowledge: &Knowledge) -> bool {
         with_counted(knowledge, |world| Components::sizes(world, Sure::Sets).is_ok()).unwrap_or(false)
     }
 }
 
-/// The world as mechanisms that are learned are counted; `None` if they cannot be.
+/// The world in which unknown mechanisms are counted; `None` if they cannot be counted.
 fn with_counted<T>(knowledge: &Knowledge, ask: impl FnOnce(&World) -> T) -> Option<T> {
     match MechanismRows::new(knowledge.world()) {
         Ok(None) => Some(ask(knowledge.world())),
@@ -87,7 +88,7 @@ fn with_counted<T>(knowledge: &Knowledge, ask: impl FnOnce(&World) -> T) -> Opti
     }
 }
 
-/// Why a learner needs all joint causes whatever the world is, and what to do; `None` if it does not.
+/// Why a learner needs all joint key values in any world, with advice; `None` if it does not.
 fn joint_only(knowledge: &Knowledge, options: &Options) -> Option<&'static str> {
     let graph = options.causes == Causes::OwnKeys && options.states == States::Factored;
     let of_rule = match options.estimate {
@@ -114,7 +115,7 @@ fn joint_only(knowledge: &Knowledge, options: &Options) -> Option<&'static str> 
     }
 }
 
-/// What a rule that can be read by components leaves open; `None` for the others.
+/// The uncertainty of an estimator that supports components; `None` for the others.
 fn sure(options: &Options) -> Option<Sure> {
     match options.estimate {
         Estimate::Posterior { .. } => Some(Sure::Numbers),

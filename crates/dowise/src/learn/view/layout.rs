@@ -1,4 +1,4 @@
-//! Which row of which factor's counts a state and a cause belong to, for every way of seeing a world.
+//! Table layouts: the row of each factor's counts for a state and a configuration, for every view of a world.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::learn::options::{Causes, States};
 use crate::learn::{LearnError, LearnResult};
 use crate::world::World;
 
-/// Sizes and rows of everything that is counted.
+/// Sizes and rows of all counted tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) horizon: usize,
-    /// One axis for each factor that is counted: states have the numbers that they have in the world, since only neighbours are joined.
+    /// One axis for each counted factor: states keep the numbers of the world, since only neighbours are joined.
     pub(crate) state_space: Space,
     pub(crate) n_causes: usize,
     pub(crate) factors: Vec<FactorLayout>,
-    /// Whether there is one factor that sees the whole state and every cause.
+    /// Whether there is one factor for the whole state and every configuration.
     pub(crate) flat: bool,
-    /// For each state factor: whose state rows its value moves, and how far.
+    /// For each state factor: the factors whose state rows depend on its value, with strides.
     moves: Vec<Vec<(usize, usize)>>,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Walk {
 pub(crate) struct FactorLayout {
     /// Axis of the layout's state space; `None` for the whole state.
     pub(crate) factor: Option<usize>,
-    /// Positions of the world's state factors whose next values are counted together: one, unless some were joined.
+    /// Positions of the world's state factors whose next values are counted jointly: one, unless some were joined.
     pub(crate) members: Range<usize>,
-    /// Number of values of what is counted (S_i, or S).
+    /// Number of counted values (S_i, or S).
     pub(crate) n_values: usize,
     /// (axis of the layout's state space, stride): the state row is the sum of value times stride (s\[I_i\]).
     pub(crate) scope: Vec<(usize, usize)>,
@@ -48,20 +48,20 @@ pub(crate) struct FactorLayout {
     pub(crate) n_state_rows: usize,
     /// Count row of `[state row][cause]`; without it, their own numbering.
     count_row: Option<Vec<u32>>,
-    /// Where joint causes are too many to be listed: the count row as a function of the state row and the cause.
+    /// For joint key values too many to enumerate: the count row as a function of the state row and the configuration.
     computed: Option<RowOf>,
-    /// Where several state rows and causes share a count row: the cells of each row, one after another, and where each starts.
+    /// If several state rows and configurations share a count row: the cells of each row, and their offsets.
     shared: Option<(Vec<u32>, Vec<u32>)>,
-    /// Number of count rows; none where the transition is known.
+    /// Number of count rows; none for a known transition.
     pub(crate) n_rows: usize,
-    /// Positions of the cause variables that a row depends on, as bits.
+    /// Positions of the key variables that a row depends on, as bits.
     pub(crate) needs: u64,
-    /// The transition, where it is known: `[state row][value][cause]`; where rows are computed, `[row][value]`.
+    /// The transition, if known: `[state row][value][cause]`; for computed rows, `[row][value]`.
     pub(crate) known: Option<Arc<[f64]>>,
 }
 
 impl FactorLayout {
-    /// Rows of the state factor at a position, by its own parents alone, computed where they are asked for.
+    /// Rows of the state factor at a position, by its own parents alone, computed on demand.
     fn computed(world: &World, key_causes: &CauseSpace, i: usize) -> FactorLayout {
         let space = world.state_space();
         let transition = &world.transitions()[i];
@@ -126,7 +126,8 @@ impl FactorLayout {
             known: None,
         };
         if let Some(table) = transition.table.as_deref() {
-            // A row of the table for each state row and cause; the same for all interventions if no key variable matters.
+            // A row of the table for each state row and configuration; the same for all interventions if no key
+            // variable matters.
             let rows: Vec<usize> = match causes {
                 Causes::Keys | Causes::OwnKeys => widened(rows_by_cause(world, parents, &positions, key_causes)),
                 Causes::Actions if own == 0 => {
@@ -178,7 +179,7 @@ impl FactorLayout {
         self.count_row.as_ref().map_or(cell, |rows| rows[cell] as usize)
     }
 
-    /// A state row and a cause that are counted in a row. All that are have in common what the row depends on.
+    /// A state row and a configuration that a row counts. All of them agree on the parents of the row.
     pub(crate) fn of_row(&self, row: usize, n_causes: usize) -> (usize, usize) {
         if let Some(rows) = &self.computed {
             return rows.of_row(row);
@@ -193,12 +194,12 @@ impl FactorLayout {
         self.count_row.as_deref()
     }
 
-    /// Whether several state rows and causes share a count row.
+    /// Whether several state rows and configurations share a count row.
     pub(crate) fn is_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Calls `visit(cell)` for every cell (state row times causes plus cause) that a count row stands for.
+    /// Calls `visit(cell)` for every cell (state row times causes plus cause) of a count row.
     pub(crate) fn for_each_cell(&self, row: usize, mut visit: impl FnMut(usize)) {
         match &self.shared {
             None => visit(row),
@@ -208,7 +209,7 @@ impl FactorLayout {
         }
     }
 
-    /// The value that is counted, for a next state.
+    /// The counted value of a next state.
     #[inline]
     pub(crate) fn value(&self, states: &Space, next_state: usize) -> usize {
         self.factor.map_or(next_state, |f| states.digit(next_state, f))
@@ -216,7 +217,7 @@ impl FactorLayout {
 }
 
 impl Layout {
-    /// Number of counters that a layout needs, found without making it.
+    /// Number of counters of a layout, computed without building it.
     pub(crate) fn counters(
         world: &World,
         key_causes: &CauseSpace,
@@ -244,14 +245,14 @@ impl Layout {
         }
     }
 
-    /// Rows by the own parents of every factor, with no table over joint causes.
+    /// Rows by the own parents of every factor, without a table over joint key values.
     pub(crate) fn computed(world: &World, key_causes: &CauseSpace) -> Layout {
         let space = world.state_space().clone();
         let factors = (0..space.n_axes()).map(|i| FactorLayout::computed(world, key_causes, i)).collect();
         Layout::of_factors(world, space, key_causes.len(), factors, false)
     }
 
-    /// `key_causes` numbers the causes unless they are the interventions, of which there are `n_actions`.
+    /// `key_causes` numbers the configurations, unless they are the `n_actions` interventions.
     pub(crate) fn new(
         world: &World,
         key_causes: &CauseSpace,
@@ -342,7 +343,7 @@ impl Layout {
     }
 }
 
-/// Positions of the state factors whose next values are counted together, in order: each alone but where some were joined.
+/// Positions of the state factors whose next values are counted jointly, in order: each alone unless joined.
 pub(crate) fn blocks(world: &World) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     for i in 0..world.state().len() {
@@ -354,7 +355,7 @@ pub(crate) fn blocks(world: &World) -> Vec<Range<usize>> {
     out
 }
 
-/// The row over single factors for each row over the blocks of some axes; `None` where these are the same.
+/// The row over single factors for each row over the blocks of some axes; `None` if these are the same.
 fn single_rows(world: &World, blocks: &[Range<usize>], axes: &[usize], factors: &[usize]) -> Option<Vec<usize>> {
     if axes.iter().all(|&axis| blocks[axis].len() == 1) {
         return None;
@@ -369,7 +370,7 @@ fn single_rows(world: &World, blocks: &[Range<usize>], axes: &[usize], factors: 
     Some((0..rows.len()).map(|row| axes.iter().map(|&(axis, stride)| rows.digit(row, axis) * stride).sum()).collect())
 }
 
-/// For each row the cells that point to it: all cells by row, and where each row's cells start.
+/// For each row its cells: all cells by row, and the offset of each row.
 fn invert(rows: &[u32], n_rows: usize) -> (Vec<u32>, Vec<u32>) {
     let mut cells: Vec<u32> = (0..rows.len() as u32).collect();
     cells.sort_by_key(|&cell| rows[cell as usize]);

@@ -1,4 +1,4 @@
-//! P(z | s, a) not known: which mechanisms within a step have to be learned, with the scopes of the causal graph.
+//! Unknown P(z | s, a): the mechanisms within a step to learn, with their scopes in the causal graph.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::learn::LearnResult;
 use crate::learn::forms::FormModel;
 use crate::world::{VarId, World};
 
-/// Rows of all mechanisms that have to be learned.
+/// Rows of all unknown mechanisms.
 #[derive(Clone, Debug)]
 pub(crate) struct MechanismRows {
     /// The world with unknown mechanisms rewritten so that each has only observed variables.
@@ -26,13 +26,13 @@ pub(crate) struct MechanismRow {
     pub(crate) rows: Space,
     /// Number of joint values of its children.
     pub(crate) n_values: usize,
-    /// How its rows hang together; `None`: each is learned by itself.
+    /// Its parametric model; `None`: each row is learned separately.
     pub(crate) model: Option<Arc<FormModel>>,
-    /// A guess at its rows, and what it is worth in visits of each.
+    /// A prior guess of its rows, with its weight in visits of each.
     pub(crate) guess: Option<(Arc<[f64]>, f64)>,
-    /// The mechanisms of the world as it was given that it stands for.
+    /// The declared mechanisms that it represents.
     pub(crate) made_from: Vec<usize>,
-    /// Positions of the levers among its children, as bits: one that was set says nothing about its own mechanism.
+    /// Positions of the levers among its children, as bits: a set lever is uninformative about its own mechanism.
     levers: u64,
 }
 
@@ -62,7 +62,7 @@ impl MechanismRows {
         Ok(if unknown.is_empty() { None } else { Some(MechanismRows { world, unknown }) })
     }
 
-    /// Number of distributions, whatever their form.
+    /// Number of distributions, for any form.
     pub(crate) fn rows(&self) -> usize {
         self.unknown.iter().map(|m| m.rows.len()).sum()
     }
@@ -72,8 +72,8 @@ impl MechanismRows {
         self.unknown.iter().map(|m| m.model.as_ref().map_or(m.rows.len(), |model| model.n_parameters())).sum()
     }
 
-    /// Row and joint value of a mechanism in a step with these values of all variables (by [`VarId`]); `None` if the step says
-    /// nothing about it: a child was set (`set` has the levers as bits), or something was not observed.
+    /// Row and joint value of a mechanism in a step with these values of all variables (by [`VarId`]); `None` if the
+    /// step is uninformative: a child was set (`set` has the levers as bits), or a value is missing.
     pub(crate) fn place(&self, of: &MechanismRow, set: u64, values: &[u32]) -> Option<(usize, usize)> {
         let m = &self.world.mechanisms()[of.position];
         if of.levers & set != 0 {

@@ -1,4 +1,4 @@
-//! How a learner sees a world: which rows of which tables an observation belongs to. Shared by evidence and beliefs.
+//! Views of a world: the table rows that an observation belongs to. Evidence and beliefs share them.
 
 mod actions;
 mod decomposed;
@@ -21,7 +21,7 @@ use super::error::{LearnError, LearnResult, MOST_ACTIONS, MOST_CELLS};
 use super::options::{Causes, Options, States};
 use crate::kernel::CauseSpace;
 
-/// The tables that a learner counts in, and where each observation belongs.
+/// The tables of a learner, and the rows of each observation.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) knowledge: Knowledge,
@@ -31,19 +31,19 @@ pub(crate) struct View {
     /// Number of values of every variable.
     pub(crate) sizes: Vec<u32>,
     pub(crate) layout: Layout,
-    /// The interventions, where they are the causes.
+    /// The interventions, if they are the configurations.
     pub(crate) actions: Option<Arc<ActionList>>,
     pub(crate) payments: PaymentRows,
-    /// Mechanisms that have to be learned; `None` if P(c | s, a) is known or not needed.
+    /// Unknown mechanisms; `None` if P(c | s, a) is known or not needed.
     pub(crate) mechanisms: Option<MechanismRows>,
     /// Tables of transitions: one for all stages, or one for each.
     pub(crate) n_blocks: usize,
-    /// Where joint causes are too many to be listed: the world in parts. Rows are then computed, not looked up.
+    /// For joint key values too many to enumerate: the decomposed world. Rows are then computed, not looked up.
     pub(crate) decomposed: Option<Arc<Decomposed>>,
 }
 
 impl View {
-    /// As a learner with these options sees it.
+    /// The view of a learner with these options.
     pub(crate) fn of(knowledge: &Knowledge, options: &Options) -> LearnResult<View> {
         View::made(
             knowledge,
@@ -54,13 +54,13 @@ impl View {
         )
     }
 
-    /// By components, however few the joint causes are.
+    /// By components, however few the joint key values are.
     #[cfg(test)]
     pub(crate) fn in_parts(knowledge: &Knowledge, options: &Options) -> LearnResult<View> {
         View::made(knowledge, options.states, options.causes, options.stage_dependent, true)
     }
 
-    /// With tables over all joint causes.
+    /// With tables over all joint key values.
     pub(crate) fn new(
         knowledge: &Knowledge,
         states: States,
@@ -121,18 +121,20 @@ impl View {
         })
     }
 
-    /// The block of tables that a stage counts in.
+    /// The block of tables of a stage.
     pub(crate) fn block(&self, stage: usize) -> usize {
         if self.n_blocks == 1 { 0 } else { stage }
     }
 
-    /// What confidence sets and widths hold for at once: rows of transitions and rewards, and of mechanisms rows or parameters.
+    /// Size of the union bound of confidence sets and widths: rows of transitions and rewards, and rows or parameters
+    /// of mechanisms.
     pub(crate) fn cells(&self) -> usize {
         self.layout.cells() + self.mechanisms.as_ref().map_or(0, |m| m.cells()) + self.payments.cells()
     }
 
-    /// Rows of transitions, unknown mechanisms and unknown rewards, and the numbers to be learned in them: the probabilities of a row
-    /// less one, or the parameters of a form. As [`Knowledge::to_learn`](super::Knowledge::to_learn) counts them.
+    /// Number of rows of transitions, unknown mechanisms and unknown rewards, and of their parameters: the
+    /// probabilities of a row less one, or the parameters of a form. As
+    /// [`Knowledge::to_learn`](super::Knowledge::to_learn) counts them.
     pub(crate) fn to_learn(&self) -> [usize; 2] {
         let transitions = self.layout.factors.iter().map(|f| [f.n_rows, f.n_rows * (f.n_values - 1)]);
         let mechanisms = self.mechanisms.iter().flat_map(|m| &m.unknown).map(|m| {
@@ -144,18 +146,18 @@ impl View {
         transitions.chain(mechanisms).chain(payments).fold([0, 0], add)
     }
 
-    /// [`View::cells`] with the rows of every stage that counts by itself.
+    /// [`View::cells`] with the rows of every separately counted stage.
     pub(crate) fn rows(&self) -> usize {
         self.cells() + (self.n_blocks - 1) * self.layout.cells()
     }
 
-    /// The same where every row of a mechanism counts by itself, whatever its form.
+    /// The same if every row of a mechanism counts separately, for any form.
     pub(crate) fn rows_alone(&self) -> usize {
         let [cells, rows] = self.mechanisms.as_ref().map_or([0, 0], |m| [m.cells(), m.rows()]);
         self.rows() - cells + rows
     }
 
-    /// A short name for what is counted and where: evidence of equal views can be merged.
+    /// Fingerprint of the tables: evidence of equal views can be merged.
     pub(crate) fn fingerprint(&self) -> String {
         let words = serde_json::to_string(&(self.states, self.causes)).expect("invariant: two options are words");
         let blocks = self.n_blocks;

@@ -1,4 +1,4 @@
-//! Reward terms that are not known: which row of payments a state and a cause belong to.
+//! Unknown reward terms: the row of reward observations for a state and a configuration.
 
 use super::ActionList;
 use super::row_of::RowOf;
@@ -8,12 +8,12 @@ use crate::kernel::{rows_by_cause, scope_strides, state_scope};
 use crate::plan::rewards_by_cause;
 use crate::world::{RewardTerm, VarId, World};
 
-/// Rows of all terms that have to be learned.
+/// Rows of all unknown reward terms.
 #[derive(Clone, Debug)]
 pub(crate) struct PaymentRows {
-    /// Sum of the terms that are known, `[state][cause]`.
+    /// Sum of the known terms, `[state][cause]`.
     pub(crate) known: Vec<f64>,
-    /// Terms that have to be learned.
+    /// Unknown terms.
     pub(crate) terms: Vec<TermRows>,
     pub(crate) n_causes: usize,
 }
@@ -21,23 +21,23 @@ pub(crate) struct PaymentRows {
 /// Rows of one term, or of the sum of several.
 #[derive(Clone, Debug)]
 pub(crate) struct TermRows {
-    /// Positions among the world's terms whose sum this is.
+    /// Positions of the world's terms in this sum.
     pub(crate) of: Vec<usize>,
     /// State factors and strides of its row.
     scope: Vec<(usize, usize)>,
     rows: Rows,
     pub(crate) n_rows: usize,
-    /// Positions of the cause variables that the row depends on, as bits.
+    /// Positions of the key variables that the row depends on, as bits.
     pub(crate) needs: u64,
     pub(crate) range: [f64; 2],
 }
 
-/// Which row of payments a state row and a cause belong to.
+/// The row of reward observations for a state row and a configuration.
 #[derive(Clone, Debug)]
 enum Rows {
     /// `[state row][cause]`
     Listed(Vec<u32>),
-    /// Where joint causes are too many for that.
+    /// For joint key values too many to enumerate.
     Computed(RowOf),
 }
 
@@ -57,16 +57,16 @@ impl PaymentRows {
         PaymentRows { known: rewards_by_cause(world, key_causes), terms, n_causes: key_causes.len() }
     }
 
-    /// By components: rows of terms that have to be learned are computed, and there is no table over joint causes; what known terms
-    /// pay is known to the parts.
+    /// By components: rows of unknown terms are computed, without a table over joint key values; components hold the
+    /// known terms.
     pub(crate) fn computed(world: &World, key_causes: &CauseSpace) -> PaymentRows {
         let learned = |&i: &usize| world.mean_is_learned(&world.rewards()[i]);
         let terms = (0..world.rewards().len()).filter(learned).map(|i| TermRows::computed(world, key_causes, i));
         PaymentRows { known: Vec::new(), terms: terms.collect(), n_causes: key_causes.len() }
     }
 
-    /// Where interventions are the causes: R(s, a) is known only if both what an intervention sets off and what that pays
-    /// are; otherwise the sum of all terms is learned.
+    /// If interventions are the configurations: R(s, a) is known only if both the effects of interventions and their
+    /// rewards are known. Otherwise the sum of all terms is learned.
     pub(crate) fn by_action(world: &World, key_causes: &CauseSpace, list: &ActionList) -> PaymentRows {
         let n_causes = list.actions.len();
         let all_known = !world.rewards().iter().any(|r| world.mean_is_learned(r));
@@ -77,7 +77,7 @@ impl PaymentRows {
                 PaymentRows { known, terms: Vec::new(), n_causes }
             }
             None => {
-                // What arriving in a state pays counts where next states are looked at.
+                // Known next-state rewards enter with the next states.
                 let paid_elsewhere = |r: &RewardTerm| r.pays_on_next_state() && r.table.is_some();
                 let all = (0..world.rewards().len()).filter(|&i| !paid_elsewhere(&world.rewards()[i])).collect();
                 let terms = vec![TermRows::whole(world, all, n_causes, 0)];
@@ -86,7 +86,7 @@ impl PaymentRows {
         }
     }
 
-    /// Whether nothing has to be learned.
+    /// Whether all terms are known.
     pub(crate) fn is_known(&self) -> bool {
         self.terms.is_empty()
     }
@@ -98,7 +98,7 @@ impl PaymentRows {
 }
 
 impl TermRows {
-    /// One row for every state and cause, for the sum of these terms.
+    /// One row for every state and configuration, for the sum of these terms.
     fn whole(world: &World, of: Vec<usize>, n_causes: usize, needs: u64) -> TermRows {
         let states = world.state_space();
         let range = of.iter().fold([0.0, 0.0], |[lo, hi], &i| {
@@ -110,7 +110,7 @@ impl TermRows {
         TermRows { of, scope, rows: Rows::Listed((0..n_rows as u32).collect()), n_rows, needs, range }
     }
 
-    /// The rows of [`TermRows::new`], none of them listed.
+    /// The rows of [`TermRows::new`], computed on demand.
     fn computed(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
         let term = &world.rewards()[i];
         let ids = world.expected_scope(term);
@@ -121,11 +121,11 @@ impl TermRows {
     }
 
     fn new(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
-        // Of next values the mean is learned, which depends on what they depend on.
+        // For next values the mean is learned, given the parents of these values.
         TermRows::over(world, key_causes, i, &world.expected_scope(&world.rewards()[i]))
     }
 
-    /// Rows of what a term depends on in the present alone.
+    /// Rows of the present scope of a term alone.
     pub(crate) fn of_present(world: &World, key_causes: &CauseSpace, i: usize) -> TermRows {
         TermRows::over(world, key_causes, i, &world.rewards()[i].scope)
     }
@@ -145,7 +145,7 @@ impl TermRows {
         }
     }
 
-    /// Row of a state and a cause.
+    /// Row of a state and a configuration.
     pub(crate) fn row(&self, states: &Space, state: usize, cause: usize, n_causes: usize) -> usize {
         let state_row = self.state_row(states, state);
         match &self.rows {
@@ -163,7 +163,7 @@ impl TermRows {
         &self.scope
     }
 
-    /// A state row and a cause that are counted in a row.
+    /// A state row and a configuration that a row counts.
     pub(crate) fn of_row(&self, row: usize, n_causes: usize) -> (usize, usize) {
         match &self.rows {
             Rows::Listed(rows) => {
@@ -174,7 +174,7 @@ impl TermRows {
         }
     }
 
-    /// Rows of all causes at a state row, where joint causes are listed.
+    /// Rows of all configurations at a state row, if joint key values are enumerated.
     pub(crate) fn of_state_row(&self, row: usize, n_causes: usize) -> &[u32] {
         match &self.rows {
             Rows::Listed(rows) => &rows[row * n_causes..(row + 1) * n_causes],
@@ -182,13 +182,13 @@ impl TermRows {
         }
     }
 
-    /// A payment as a share of the range, in 2⁻⁶⁴: sums of these are exact, whatever their order.
+    /// A reward as a share of the range, in 2⁻⁶⁴: sums of these are exact in any order.
     pub(crate) fn share(&self, rewards: &[f64]) -> Option<u128> {
         paid_share(self.of.iter().map(|&i| rewards[i]).sum(), self.range)
     }
 }
 
-/// A payment as a share of its range, in 2⁻⁶⁴; `None` if it is not known (NaN).
+/// A reward as a share of its range, in 2⁻⁶⁴; `None` if it is missing (NaN).
 pub(crate) fn paid_share(reward: f64, [lo, hi]: [f64; 2]) -> Option<u128> {
     if reward.is_nan() {
         return None;
@@ -197,7 +197,7 @@ pub(crate) fn paid_share(reward: f64, [lo, hi]: [f64; 2]) -> Option<u128> {
     Some((share * 18_446_744_073_709_551_616.0) as u128)
 }
 
-/// Positions of the cause variables among these, as bits.
+/// Positions of the key variables among these, as bits.
 pub(crate) fn needs(key_causes: &CauseSpace, ids: &[VarId]) -> u64 {
     let positions = key_causes.variables().iter().enumerate().filter(|(_, id)| ids.contains(id));
     positions.fold(0, |bits, (p, _)| bits | 1 << p.min(63))

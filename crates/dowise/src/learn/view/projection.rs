@@ -1,26 +1,26 @@
-//! Hidden variables cannot be counted, but what passes through them can: mechanisms that share hidden variables become one.
+//! Latent projection of mechanisms: mechanisms that share hidden variables are counted as one.
 //!
-//! P(observed | observed parents) factorises over *components*: sets of mechanisms tied together by hidden variables. A
-//! hidden variable with one child is marginalised out within that child's rows; only observed variables that share a hidden
-//! parent are counted together, and only those.
+//! P(observed | observed parents) factorises over *components*: sets of mechanisms connected by hidden variables. A
+//! hidden variable with one child is marginalised out within that child's rows. Only observed variables that share a
+//! hidden parent are counted jointly.
 
 use crate::Space;
 use crate::kernel::groups;
 use crate::learn::{LearnError, LearnResult, MOST_CELLS};
 use crate::world::{Assumed, Kind, Mechanism, VarId, World};
 
-/// A world without unknown hidden mechanisms, and what its mechanisms were made from.
+/// A world without unknown hidden mechanisms, and the origin of its mechanisms.
 pub(super) struct Projection {
     /// Unknown mechanisms have only observed variables.
     pub(super) world: World,
-    /// For each mechanism of `world` the mechanisms of the original world that it stands for: itself, or a component.
+    /// For each mechanism of `world` the original mechanisms that it represents: itself, or a component.
     pub(super) made_from: Vec<Vec<usize>>,
 }
 
-/// Replaces every component in which something is unknown by one mechanism of its observed variables.
+/// Replaces every component with an unknown mechanism by one mechanism of its observed variables.
 pub(super) fn project(world: &World) -> LearnResult<Projection> {
     let mechanisms = world.mechanisms();
-    // Mechanisms that no cause depends on are not needed, nor is that of a lever that is never left alone.
+    // Mechanisms without influence on key variables are not needed, nor is that of a lever that is always set.
     let needed: Vec<usize> = groups::groups(world).into_iter().flat_map(|g| g.mechanisms).collect();
     let is = |id: &VarId, kind: Kind| world.variable(*id).kind == kind;
     let mut components: Vec<Vec<usize>> = Vec::new();
@@ -74,8 +74,8 @@ pub(super) fn project(world: &World) -> LearnResult<Projection> {
     Ok(Projection { world: out, made_from })
 }
 
-/// Mechanisms tied together by hidden variables, each component in the order of the world. An observed variable on a directed path
-/// from one member of a component to another belongs to it: what it is counted with would otherwise depend on it.
+/// Mechanisms connected by hidden variables, each component in the order of the world. An observed variable on a
+/// directed path between two members of a component belongs to it, since joint counts would otherwise depend on it.
 fn tied(world: &World, needed: &[usize]) -> Vec<Vec<usize>> {
     let mechanisms = world.mechanisms();
     let mut root: Vec<usize> = (0..mechanisms.len()).collect();
@@ -123,7 +123,7 @@ fn tied(world: &World, needed: &[usize]) -> Vec<Vec<usize>> {
     components
 }
 
-/// The mechanisms that can be reached from one by steps from a to b, itself left out.
+/// The mechanisms reachable from one by steps from a to b, itself excluded.
 fn reach(world: &World, needed: &[usize], from: usize, step: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut seen = vec![false; world.mechanisms().len()];
     let (mut open, mut found) = (vec![from], Vec::new());

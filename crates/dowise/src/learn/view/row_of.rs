@@ -1,17 +1,17 @@
-//! Rows of a table as a function of a state row and a cause: where joint causes are too many for a list of them.
+//! Computed table rows as a function of a state row and a configuration, for joint key values too many to enumerate.
 
 use crate::Space;
 use crate::kernel::CauseSpace;
 use crate::world::{VarId, World};
 
-/// Which row of a table over some variables a state row and a cause belong to.
+/// The row of a table over some variables for a state row and a configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct RowOf {
     adds: Vec<Adds>,
     n_rows: usize,
 }
 
-/// What a digit of a state row or of a cause adds to the row.
+/// Contribution of a digit of a state row or of a configuration to the row.
 #[derive(Clone, Copy, Debug)]
 struct Adds {
     of_cause: bool,
@@ -21,7 +21,8 @@ struct Adds {
 }
 
 impl RowOf {
-    /// Rows over the variables `ids`, the last one fastest; `scope` has the state factors among them with their strides in a state row.
+    /// Rows over the variables `ids`, the last one fastest; `scope` has the state factors among them with their
+    /// strides in a state row.
     pub(super) fn new(world: &World, key_causes: &CauseSpace, ids: &[VarId], scope: &[(usize, usize)]) -> RowOf {
         let table = Space::new(&world.sizes(ids)).expect("invariant: a world's tables are countable");
         let digits = ids.iter().zip(table.strides()).zip(table.sizes());
@@ -43,7 +44,7 @@ impl RowOf {
         self.adds.iter().map(|a| digit(a) * a.stride).sum()
     }
 
-    /// A state row and a cause that belong to a row.
+    /// A state row and a configuration of a row.
     pub(super) fn of_row(&self, row: usize) -> (usize, usize) {
         self.adds.iter().fold((0, 0), |(state_row, cause), a| {
             let more = row / a.stride % a.size * a.divisor;

@@ -1,16 +1,17 @@
-//! Keeps to a baseline: what is played is never worth much less than what is done today, at all times, with probability 1 − δ.
+//! Conservative exploration: the learner's cumulative value never falls far below a baseline policy's, with
+//! probability 1 − δ.
 //!
-//! After conservative exploration (Garcelon et al. 2020). With b the baseline and f the least that an episode can pay, the promise is,
-//! for every number of episodes k together,
+//! After Garcelon et al. (2020). With b the baseline and f the least return of an episode, the guarantee is, for every
+//! number of episodes k simultaneously,
 //!
 //! ```text
 //! Σ_{l ≤ k} (V^{π_l} − f) ≥ (1 − α) k (V^b − f).
 //! ```
 //!
-//! The left side is bounded by returns of episodes (`received.rs`), not by confidence sets of a model: no graph has to be right for it,
-//! any learner can be inside, and the price does not grow with the world. What is planned is played if the promise would be kept
-//! even if its episode were worth nothing; otherwise the baseline is. Episodes that have not ended count as if they had returned nothing.
-//! Nothing of this asks how an episode came to its total: it may end early, and later steps may count less.
+//! Observed returns bound the left side (`return_bound.rs`), not confidence sets of a model. So no graph has to be
+//! right, any learner can be inside, and the cost does not grow with the world. The learner's plan is used if the
+//! guarantee would hold even if its episode had the least value; otherwise the baseline is used. Unfinished episodes
+//! count with the least return. Episodes may end early, and later steps may be discounted.
 
 use std::sync::Arc;
 
@@ -28,47 +29,47 @@ use crate::memory::Held;
 use crate::plan::check_policy;
 use crate::world::{Action, RewardTerm};
 
-/// The baseline, the share of it that may be lost, and what was received.
+/// The baseline policy, the allowed loss, and the bounds on returns.
 #[derive(Clone, Debug)]
 pub(crate) struct Baseline {
     alpha: f64,
     delta: f64,
     policy: Arc<Policy>,
-    /// Its value by starting state, if that was given.
+    /// Its value by starting state, if known.
     value_s: Option<Vec<f64>>,
-    /// Episodes begun before it was to be kept.
+    /// Episodes begun before the guarantee applies.
     since: u64,
     others: ReturnBound,
     own: ReturnBound,
-    /// If the baseline's value is known: its sum over the start states of ended episodes, as shares; of others, and of the baseline's own.
+    /// If the baseline's value is known: its sum over the start states of ended episodes, as shares; of others, and of
+    /// the baseline's own.
     known: [f64; 2],
-    /// The least and the most that an episode, and a step, can pay.
+    /// Range of the return of an episode, and of the reward of a step.
     range: [f64; 2],
     step: [f64; 2],
-    /// Where episodes end, and how much later steps count.
+    /// Terminal states and discount.
     world: Knowledge,
     _held: Arc<Held>,
 }
 
-/// How a baseline was kept.
+/// Report of conservative exploration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaselineReport {
-    /// The share of the baseline's value, measured from the least that an episode can pay, that may be lost.
+    /// The share α of the baseline's value, measured from the least return of an episode, that may be lost.
     pub alpha: f64,
-    /// Probability with which the promise may be broken (δ).
+    /// Probability with which the guarantee may fail (δ).
     pub delta: f64,
-    /// The least that an episode can pay (f): on average over all episodes, values stay above f + (1 − α)(V^b − f).
+    /// The least return of an episode (f): the mean value over all episodes stays above f + (1 − α)(V^b − f).
     pub least: f64,
-    /// Episodes begun under the promise.
+    /// Episodes begun under the guarantee.
     pub episodes: u64,
     /// Those of them that followed the baseline.
     pub fell_back: u64,
-    /// What could be lost now and the promise still be kept: the sum over episodes of what is surely gained on (1 − α) of the
-    /// baseline.
+    /// Remaining exploration budget: a lower bound on the total value of episodes above (1 − α) of the baseline.
     pub room: f64,
 }
 
-/// What is written of a baseline.
+/// Serialised form of a baseline.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedBaseline {
     alpha: f64,
@@ -83,7 +84,7 @@ pub(crate) struct SavedBaseline {
 }
 
 impl Baseline {
-    /// A baseline that was never followed, or why it cannot be kept to.
+    /// A baseline without episodes, or the reason why it is invalid.
     pub(crate) fn new(
         knowledge: &Knowledge,
         policy_hs: &[Action],
@@ -92,7 +93,7 @@ impl Baseline {
         since: u64,
     ) -> LearnResult<Baseline> {
         let step = step_range(knowledge);
-        // What all steps count together: 1 + γ + γ² + …
+        // Sum of the discount weights: 1 + γ + γ² + …
         let steps = match knowledge.world().discount() {
             1.0 => knowledge.horizon() as f64,
             discount => (0..knowledge.horizon()).fold((0.0, 1.0), |(sum, w), _| (sum + w, w * discount)).0,
@@ -125,12 +126,12 @@ impl Baseline {
             least: self.range[0],
             episodes: self.others.episodes() + self.own.episodes(),
             fell_back: self.own.episodes(),
-            // Where all bounds hold, the promise is kept.
+            // If all bounds hold, the guarantee holds.
             room: (self.room(0) * (self.range[1] - self.range[0])).max(0.0),
         }
     }
 
-    /// What the promise has to spare at least, in shares of what an episode can pay, if `more` episodes were worth nothing.
+    /// Lower bound on the remaining budget, in shares of an episode's range, if `more` episodes had the least value.
     fn room(&self, more: u64) -> f64 {
         match &self.value_s {
             None => safety_budget::room(&self.others, &self.own, [self.alpha, self.delta], more),
@@ -138,7 +139,7 @@ impl Baseline {
                 let shares = || value_s.iter().map(|&v| self.share(v));
                 let (most, fewest) = (shares().fold(0.0, f64::max), shares().fold(1.0, f64::min));
                 let [others, own] = self.known;
-                // Open episodes start where it is worst.
+                // Open episodes are assumed to start in the worst state.
                 let others = others + (self.others.open + more) as f64 * most;
                 let own = own + self.own.open as f64 * fewest;
                 let received = self.others.episodes() as f64 * self.others.at_least(self.delta);
@@ -147,13 +148,13 @@ impl Baseline {
         }
     }
 
-    /// An amount as a share of what an episode can pay.
+    /// An amount as a share of an episode's range.
     fn share(&self, amount: f64) -> f64 {
         let [least, most] = self.range;
         if most > least { ((amount - least) / (most - least)).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// What an episode follows: what was planned for it (nothing where decisions are made when they are asked for), or the baseline.
+    /// The policy of an episode: the planned one (`None` if decisions are computed on demand), or the baseline.
     pub(crate) fn replaces(&mut self, planned: Option<Arc<Policy>>) -> Option<Arc<Policy>> {
         let planned = match planned {
             Some(planned) if self.is_own(Some(&planned)) => Some(planned),
@@ -172,18 +173,18 @@ impl Baseline {
         if self.is_own(policy) { &mut self.own } else { &mut self.others }
     }
 
-    /// An episode has ended, or was given up: what was not observed of it counts at its worst.
+    /// Records the end or abandonment of an episode: missing rewards count at their worst.
     pub(crate) fn end(&mut self, session: &Session) {
         let policy = session.policy();
         if session.id() <= self.since || self.kind(policy).open == 0 {
             return;
         }
         if session.is_untouched() {
-            // Nothing was decided or observed in it: it was not played.
+            // Without decisions or observations, the episode was not run.
             self.kind(policy).open -= 1;
             return;
         }
-        // Where it started is not known: it stays open, at its worst.
+        // With an unknown start state, the episode stays open, at its worst.
         let Some(start) = session.start() else { return };
         let brought = session.brought(self.step, self.world.world()).map(|amount| self.share(amount));
         if let Some(value_s) = &self.value_s {
@@ -193,7 +194,7 @@ impl Baseline {
         self.kind(policy).end(brought);
     }
 
-    /// A step was taken back, maybe of an episode that has ended; what that returned may have been wrong.
+    /// Accounts for a removed step, maybe of an ended episode, whose return may have been wrong.
     pub(crate) fn doubt(&mut self) {
         let (step, range) = (self.step[1] - self.step[0], self.range[1] - self.range[0]);
         let share = if range > 0.0 { step / range } else { 0.0 };
@@ -214,7 +215,7 @@ impl Baseline {
         }
     }
 
-    /// What was saved of a baseline around a learner that is given this.
+    /// Restores a saved baseline of a learner with this knowledge.
     pub(crate) fn restored(saved: SavedBaseline, knowledge: &Knowledge) -> Result<Baseline, RestoreError> {
         let damaged = |why: &str| RestoreError::damaged("around.baseline", why);
         crate::learn::error::check_delta(saved.delta)?;
@@ -233,15 +234,15 @@ impl Baseline {
     }
 }
 
-/// The least and the most that a step can pay, costs taken off; 0 is between them where there may be no such step any more.
+/// Range of the reward of a step net of costs; it includes 0 if episodes may end before the horizon.
 fn step_range(knowledge: &Knowledge) -> [f64; 2] {
     let ([least, most], [cheapest, dearest]) = (knowledge.reward_range(), knowledge.interventions().cost_range());
     let [least, most] = [least - dearest, most - cheapest];
     if knowledge.world().ends().is_some() { [least.min(0.0), most.max(0.0)] } else { [least, most] }
 }
 
-/// Between what a step paid, its cost taken off: what was observed, the given mean where that is known and its scope was seen, and any
-/// amount otherwise.
+/// Bounds on the net reward of a step: the observed reward, the known mean if its scope was observed, and the full
+/// range otherwise.
 pub(crate) fn brought(knowledge: &Knowledge, observation: &Observation<'_>) -> [f64; 2] {
     let terms = knowledge.rewards().iter().zip(observation.rewards());
     let paid = terms.map(|(term, &paid)| if paid.is_nan() { mean_of(knowledge, term, observation) } else { [paid; 2] });
@@ -249,13 +250,13 @@ pub(crate) fn brought(knowledge: &Knowledge, observation: &Observation<'_>) -> [
     let cost = observation.action().map(|action| knowledge.interventions().cost(action));
     let [least, most] = step_range(knowledge);
     match cost {
-        // Terms may have a narrower range together than one by one.
+        // The joint range of terms may be narrower than the sum of their ranges.
         Some(cost) => [(sum[0] - cost).max(least), (sum[1] - cost).min(most)],
         None => [least, most],
     }
 }
 
-/// What a term that was not observed pays on average, or its range.
+/// The mean reward of an unobserved term, or its range.
 fn mean_of(knowledge: &Knowledge, term: &RewardTerm, observation: &Observation<'_>) -> [f64; 2] {
     let Some(table) = &term.table else { return term.range };
     let mut row = 0;
@@ -275,7 +276,7 @@ fn mean_of(knowledge: &Knowledge, term: &RewardTerm, observation: &Observation<'
     [table[row]; 2]
 }
 
-/// Whether a baseline can be kept to: its share, its size, that it is allowed everywhere, and its value.
+/// Validates a baseline: its share, its size, its interventions, and its value.
 fn check(
     knowledge: &Knowledge,
     policy_hs: &[Action],

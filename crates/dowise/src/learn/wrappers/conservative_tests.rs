@@ -1,3 +1,5 @@
+//! Tests of conservative exploration.
+
 use std::ops::ControlFlow;
 
 use super::*;
@@ -13,7 +15,7 @@ fn learner(world: &World, name: &str, episodes: u64, seed: u64) -> Learner {
     name.parse::<LearnerSpec>().unwrap().learner(world, episodes, seed).unwrap()
 }
 
-/// The best of some policies drawn at random, each intervention the same at all stages: better than random, not best.
+/// The best of some random stationary policies: better than random, not optimal.
 fn today(arena: &Arena) -> Vec<Action> {
     let knowledge = Knowledge::of(arena.world());
     let drawn = (0..8).map(|i| {
@@ -38,7 +40,8 @@ fn floor(arena: &Arena) -> f64 {
     (0..arena.world().horizon()).map(|h| arena.world().discount().powi(h as i32) * least).sum()
 }
 
-/// The least that the promise had to spare, by exact values, at starting states if the baseline's value is given, and the regret.
+/// The least slack of the guarantee, by exact values, at starting states if the baseline's value is known, and the
+/// regret.
 fn play(arena: &Arena, agent: &mut Learner, today: &[Action], alpha: f64, episodes: u64, seed: u64) -> (f64, f64) {
     let by_start = agent.around.iter().any(|a| matches!(a, Wrapper::Baseline(b) if b.value_s.is_some()));
     let values = arena.planner().evaluate(today).unwrap();
@@ -93,7 +96,7 @@ fn the_promise_is_kept_where_the_same_learner_without_it_breaks_it() {
     assert!(kept_all > free_all, "{kept_all} {free_all}");
 }
 
-/// Episodes that end, a discount, and a reward on the next value; the lever that pays at once ends episodes early.
+/// Terminal states, a discount, and a next-state reward; the lever with an immediate reward ends episodes early.
 const ENDING: &str = r#"
 dowise = 1
 horizon = 5
@@ -232,7 +235,7 @@ fn episodes_side_by_side_count_at_their_worst_until_they_end() {
     let mut agent = learner(arena.world(), "graph-psrl", 500, 1);
     agent.keep_baseline(&today, 0.1, None).unwrap();
     arena.run(1).episodes(150, &mut agent, |_| ControlFlow::Continue(()));
-    // However many are begun at once, only as many follow the learner's plans as may all come out as badly as they can.
+    // However many episodes begin at once, only as many follow the learner's plans as may all have the worst return.
     let before = agent.baseline().unwrap();
     let mut open = Vec::new();
     for _ in 0..200 {
@@ -240,7 +243,7 @@ fn episodes_side_by_side_count_at_their_worst_until_they_end() {
     }
     let now = agent.baseline().unwrap();
     assert!(now.episodes == 350 && now.fell_back > before.fell_back + 100 && now.fell_back < before.fell_back + 200);
-    // Ends in another order; one third was never played.
+    // Episodes end in another order; one third was never run.
     let mut room = agent.baseline().unwrap().room;
     for (i, mut session) in open.into_iter().rev().enumerate() {
         if i % 3 > 0 {
@@ -248,7 +251,7 @@ fn episodes_side_by_side_count_at_their_worst_until_they_end() {
         }
         session.end(&mut agent);
         let now = agent.baseline().unwrap().room;
-        // Nothing was observed of those that were played, so they stay at their worst.
+        // The run episodes have no observations, so they stay at their worst.
         assert!(i % 3 == 0 || now >= room - 1e-9, "{i}: {now} {room}");
         room = now;
     }

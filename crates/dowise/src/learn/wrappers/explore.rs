@@ -1,4 +1,4 @@
-//! Interventions at random, now and then or always: the baselines, and what a guard needs.
+//! Random exploration (ε-greedy or uniform): the baseline learners, and exploration for graph repair.
 
 use crate::kernel::Tie;
 use crate::learn::Knowledge;
@@ -7,7 +7,7 @@ use crate::random::splitmix64;
 use crate::world::Action;
 use crate::world::any_allowed;
 
-/// At each step an intervention drawn from all, with some probability.
+/// At each step, with some probability, a uniformly random intervention.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Explore {
     pub(crate) probability: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Explore {
 }
 
 impl Explore {
-    /// Where every step is drawn there is nothing to plan.
+    /// If every step is random, no plan is needed.
     pub(crate) fn takes_over(&self) -> Option<(u64, u64)> {
         (self.probability >= 1.0).then_some((0, 0))
     }
@@ -30,14 +30,14 @@ impl Explore {
     }
 }
 
-/// An intervention drawn from all that are allowed, for every stage and state.
+/// A random allowed intervention for every stage and state.
 pub(crate) fn fill_at_random(knowledge: &Knowledge, seed: u64, episode: u64, out: &mut Vec<Action>) {
     for stage in 0..knowledge.horizon() {
         out.extend((0..knowledge.n_states()).map(|s| any(knowledge, s, random(seed, episode, stage, s))));
     }
 }
 
-/// A number between 0 and 1 from the upper bits of one that looks random.
+/// A number between 0 and 1 from the upper bits of a pseudo-random one.
 pub(crate) fn share(random: u64) -> f64 {
     (random >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -46,7 +46,7 @@ fn any(knowledge: &Knowledge, state: usize, random: u64) -> Action {
     any_allowed(knowledge.interventions(), knowledge.state_space(), state, random)
 }
 
-/// A number that looks random: a function of the seed, the episode, the stage and the state.
+/// A pseudo-random number: a function of the seed, the episode, the stage and the state.
 fn random(seed: u64, episode: u64, stage: usize, state: usize) -> u64 {
     match Ties::Seeded(splitmix64(seed ^ splitmix64(episode))).at(stage, state) {
         Tie::Random(random) => random,

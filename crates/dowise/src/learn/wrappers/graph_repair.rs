@@ -1,9 +1,10 @@
-//! A guard against a wrong graph: tests what the learner inside relies on, and changes its graph as little as what was seen asks for.
+//! Graph monitor and repair: tests the claims that the learner relies on, and revises its graph minimally if they
+//! fail.
 //!
-//! If the declared key variables do not separate the levers from the outcome, a causal learner can be wrong for ever. Nothing is
-//! explored for the test, so a right graph costs no regret. When a claim is contradicted, the learner inside is made again with the
-//! arrow added (or two factors counted together), from all steps that it has taken in; only if that cannot be represented it goes on
-//! with plain UCBVI. The test begins again on the changed graph with half the error probability that was left.
+//! If the declared key variables do not separate the levers from the outcome, a causal learner can be wrong for ever.
+//! The test needs no exploration, so a right graph costs no regret. When a claim is contradicted, the inner learner is
+//! rebuilt from all its steps with the edge added (or two factors counted jointly). If that cannot be represented, it
+//! continues with plain UCBVI. The test restarts on the revised graph with half the remaining error probability.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,30 +20,30 @@ use crate::learn::save::RestoreError;
 use crate::learn::tabular::Tabular;
 use crate::learn::{Knowledge, LearnError, LearnResult, Plans};
 
-/// The declared graph, the test of the present one, and what was changed.
+/// The declared graph, the test of the present one, and the revisions.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
-    /// What the learner was given and its options, before anything was changed.
+    /// The learner's knowledge and options before any revision.
     declared: (Knowledge, Options),
-    /// The test of the present graph; none once there is nothing left to test.
+    /// The test of the present graph; `None` once nothing is left to test.
     monitor: Option<Monitor>,
     history: History,
     changes: Vec<Change>,
     amendments: Vec<Amendment>,
 }
 
-/// How a guarded learner changed its graph.
+/// A revision of the graph by graph repair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Amendment {
-    /// The episode in which it was changed, from 1; what was learned of a log belongs to the first.
+    /// The episode of the revision, from 1; a log belongs to the first.
     pub episode: u64,
-    /// What contradicted the graph, in words.
+    /// The finding that contradicted the graph, in words.
     pub found: String,
-    /// What the learner does from then on, in words.
+    /// The revised model, in words.
     pub became: String,
 }
 
-/// What is written of a guard.
+/// Serialised form of graph repair.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedGuard {
     options: Options,
@@ -63,17 +64,17 @@ impl Guard {
         Ok(Guard { declared, monitor, history: History::default(), changes: vec![], amendments: vec![] })
     }
 
-    /// Bytes that it takes at most beside the learner inside, as long as the graph is the declared one.
+    /// Most bytes beside the inner learner, as long as the graph is the declared one.
     pub(crate) fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         Monitor::bytes(knowledge, options.states, options.causes) + History::bytes(knowledge, options)
     }
 
-    /// What the learner was given when it was made.
+    /// The declared knowledge.
     pub(crate) fn declared(&self) -> &Knowledge {
         &self.declared.0
     }
 
-    /// The options that it was made with.
+    /// The original options.
     pub(crate) fn declared_options(&self) -> &Options {
         &self.declared.1
     }
@@ -82,17 +83,17 @@ impl Guard {
         &self.amendments
     }
 
-    /// The episode in which the causes were given up, if they were.
+    /// The episode in which the key variables were abandoned, if they were.
     pub(crate) fn gave_up(&self) -> Option<u64> {
         (self.changes.last() == Some(&Change::NoCauses)).then(|| self.amendments.last().map(|a| a.episode)).flatten()
     }
 
-    /// Whether the graph was contradicted and could not be changed.
+    /// Whether the graph was contradicted and could not be revised.
     pub(crate) fn contradicted(&self) -> bool {
         self.amendments.len() > self.changes.len()
     }
 
-    /// How the present graph fares; `None` once there is nothing left to test.
+    /// The report of the present graph; `None` once nothing is left to test.
     pub(crate) fn report(&self) -> Option<GraphWatch> {
         self.monitor.as_ref().map(|monitor| monitor.report(&self.amendments))
     }
@@ -101,7 +102,7 @@ impl Guard {
         if self.history.may_have(observation) { Ok(()) } else { Err(EvidenceError::NotThere) }
     }
 
-    /// Takes in a step that the learner inside has taken in, and changes its graph if that is contradicted.
+    /// Updates with a step of the inner learner, and revises its graph if that is contradicted.
     pub(crate) fn learn(&mut self, inside: &mut Kind, observation: &Observation<'_>, times: u32, episode: u64) {
         self.history.add(observation, times);
         let Some(monitor) = &mut self.monitor else { return };
@@ -113,7 +114,7 @@ impl Guard {
         }
     }
 
-    /// Takes a step back from what a changed graph would be counted from; the test is of what was reported first.
+    /// Removes a step from the history for recounting; the test keeps it.
     pub(crate) fn unlearn(&mut self, observation: &Observation<'_>) {
         self.history.remove(observation);
     }
@@ -130,7 +131,7 @@ impl Guard {
         for change in [smallest, Change::NoCauses] {
             let Ok((knowledge, options)) = change.apply(&knowledge, &inside.options) else { continue };
             let Ok(mut changed) = self.counted_again(&knowledge, &options) else { continue };
-            // Plans are numbered on.
+            // Plan numbers continue.
             changed.plans = inside.plans;
             *inside = changed;
             self.changes.push(change);
@@ -142,7 +143,8 @@ impl Guard {
         self.amendments.push(Amendment { episode, found, became });
     }
 
-    /// A range in which a payment has a place; from the second time on twice as wide at least, so that it does not happen again and again.
+    /// A wider range that contains the reward; from the second time on at least twice as wide, so that revisions stay
+    /// few.
     fn widened(&self, knowledge: &Knowledge, term: usize, paid: f64) -> Change {
         let [lo, hi] = knowledge.rewards()[term].range;
         let again = self.changes.iter().any(|change| matches!(change, Change::Range(of, ..) if *of == term));
@@ -154,9 +156,9 @@ impl Guard {
         }
     }
 
-    /// A learner of another graph that has seen the same steps.
+    /// A learner with another graph and the same steps.
     fn counted_again(&self, knowledge: &Knowledge, options: &Options) -> LearnResult<Tabular> {
-        // Asked before anything is laid out: where parts join, the rows of all joint causes may be more than there is memory for.
+        // Requests memory before the layout: after joining components, the rows of all joint key values may exceed it.
         drop(hold(knowledge, options)?);
         let mut evidence = Evidence::new(knowledge, options)?;
         self.history.count_in(&mut evidence).map_err(|_| LearnError::OtherEvidence)?;
@@ -173,7 +175,7 @@ impl Guard {
         }
     }
 
-    /// Takes over what was saved of a guard of the same learner, and makes the learner inside the one of the graph it had come to.
+    /// Restores saved graph repair of the same learner, and rebuilds the inner learner with the revised graph.
     pub(crate) fn take(&mut self, saved: SavedGuard, inside: &mut Kind, begun: u64) -> Result<(), RestoreError> {
         let damaged = |why: &str| Err(RestoreError::damaged("guard", why));
         if saved.changes.len() > saved.amendments.len() || saved.amendments.iter().any(|a| a.episode > begun.max(1)) {
@@ -195,7 +197,7 @@ impl Guard {
             }
             None => None,
         };
-        // Whether all that was kept can have been seen is found out by counting it.
+        // Counting the history checks that it is possible.
         let counted = Evidence::new(&self.declared.0, &self.declared.1)
             .and_then(|mut all| saved.history.count_in(&mut all).map_err(|_| LearnError::OtherEvidence));
         if counted.is_err() {
@@ -205,13 +207,13 @@ impl Guard {
         Ok(())
     }
 
-    /// Options that the learner had before its graph was changed.
+    /// The learner's options before any revision.
     pub(crate) fn options_of(saved: &SavedGuard) -> &Options {
         &saved.options
     }
 }
 
-/// The test of a graph that came about by this many changes; all together are wrong with probability δ.
+/// The test of a graph after this many revisions; all together are wrong with probability at most δ.
 fn monitor(knowledge: &Knowledge, options: &Options, changes: usize) -> Monitor {
     let delta = options.delta * crate::math::powi(0.5, changes as u32 + 1);
     Monitor::new(knowledge, options.states, options.causes, delta)

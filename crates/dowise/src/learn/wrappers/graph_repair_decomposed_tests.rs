@@ -1,4 +1,5 @@
-//! Guards of learners that plan by components: what they change when the declared graph is wrong within a part, across parts, or in its numbers.
+//! Tests of graph repair under decomposed planning: errors within a component, across components, or in known
+//! parameters.
 
 use crate::World;
 use crate::learn::learner::Kind;
@@ -7,13 +8,14 @@ use crate::simulate::{Play, Simulator};
 use crate::world::{Form, WorldSpec};
 use crate::worlds::ManyLevers;
 
-/// Four binary key variables to each binary state factor: as many parts as factors, and too many joint causes to be listed.
+/// Four binary key variables per binary state factor: as many components as factors, and too many joint key values to
+/// enumerate.
 fn spec(factors: usize) -> WorldSpec {
     let many = ManyLevers { factors, keys: 4 * factors, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
     many.spec().unwrap()
 }
 
-/// The world, with a key variable of another part acting on the first next value as well: it turns that value around.
+/// The world with an edge from another component's key variable to the first next value, which it flips.
 fn with_arrow(mut spec: WorldSpec, key: &str) -> World {
     let transition = &mut spec.transitions[0];
     transition.parents.push(key.into());
@@ -22,7 +24,8 @@ fn with_arrow(mut spec: WorldSpec, key: &str) -> World {
     World::new(spec).unwrap()
 }
 
-/// A learner that plays a world of which it is given another one; what it has changed in the end, and whether it plans by components.
+/// A learner that runs in one world with knowledge of another; its final revisions, and whether it plans by
+/// components.
 fn played(true_world: &World, knowledge: &Knowledge, name: &str, episodes: u64) -> (Learner, bool) {
     let options = name.parse::<LearnerSpec>().unwrap().options(episodes, 1);
     let mut learner = Learner::new(knowledge, options).unwrap();
@@ -46,7 +49,7 @@ const GUARDED: [&str; 2] = ["graph-psrl:guard=true", "graph-ucbvi:guard=true"];
 fn an_arrow_that_is_missing_within_a_part_is_added_there() {
     let true_world = World::new(spec(3)).unwrap();
     let mut declared = spec(3);
-    // The first next value is given not to depend on the first key variable, which still acts on its reward.
+    // The declared graph lacks the edge from the first key variable to the first next value; its reward effect stays.
     let transition = &mut declared.transitions[0];
     let place = transition.parents.iter().position(|id| id.value == "z1").unwrap();
     transition.parents.remove(place);
@@ -70,7 +73,7 @@ fn an_arrow_across_parts_makes_them_one() {
         assert!(decomposed, "{name}");
         let Kind::Tabular(tabular) = &learner.kind else { panic!("a learner that counts") };
         assert_eq!(tabular.view().decomposed.as_ref().map(|parts| parts.components.n_parts()), Some(2));
-        // It goes on from where it was saved, with the graph that it had come to.
+        // The restored learner continues with the revised graph.
         let again = Learner::restore(&knowledge, &learner.save()).unwrap();
         assert_eq!(became(&again), became(&learner));
     }
@@ -80,7 +83,7 @@ fn an_arrow_across_parts_makes_them_one() {
 fn decomposed_learners_learn_wrong_parameters() {
     let true_world = World::new(spec(3)).unwrap();
     let mut wrong = true_world.clone();
-    // Told the other way round: what the first lever does to its key variable, and what the second reward term pays.
+    // Wrong known parameters: the effect of the first lever on its key variable, and the second reward term.
     let turned: Vec<f64> =
         wrong.mechanisms[0].table.as_ref().unwrap().chunks_exact(2).flat_map(|p| [p[1], p[0]]).collect();
     wrong.mechanisms[0].table = Some(turned.into());
@@ -103,7 +106,8 @@ fn decomposed_learners_learn_wrong_parameters() {
 
 #[test]
 fn graphs_that_cannot_be_repaired_in_a_decomposition_are_reported_and_kept() {
-    // Parts of seven key variables each can be planned, two of them together cannot, and 2²⁸ joint causes cannot be listed.
+    // Components of seven key variables each can be planned, two of them jointly cannot, and 2²⁸ joint key values
+    // cannot be enumerated.
     let many = ManyLevers { factors: 4, keys: 28, sparse: true, levers: 1, levels: 2, ..ManyLevers::default() };
     let knowledge = Knowledge::of(&World::new(many.spec().unwrap()).unwrap());
     let true_world = with_arrow(many.spec().unwrap(), "z8");

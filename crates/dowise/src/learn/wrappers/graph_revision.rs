@@ -1,4 +1,4 @@
-//! The smallest change of a graph, or of how it is seen, that a finding does not contradict.
+//! Graph revision: the smallest change of a graph, or of its view, that a finding does not contradict.
 
 use std::ops::Range;
 
@@ -10,20 +10,21 @@ use crate::learn::options::{Causes, Estimate, Options, Schedule, Sets, States};
 use crate::learn::{Knowledge, LearnError, LearnResult};
 use crate::world::{LearnedForm, VarId, World};
 
-/// How a graph is changed.
+/// A revision of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {
-    /// An arrow is added, or two factors are no longer taken to be independent, or known parameters are no longer believed.
+    /// Adds an edge, joins two factors, or makes known parameters unknown.
     Arrow(Outcome, Other),
-    /// A reward term, by its position, pays between these two and has to be learned.
+    /// Makes a reward term, by its position, unknown with this range.
     Range(usize, f64, f64),
-    /// Interventions are causes of their own, states are seen whole, and nothing that followed from the graph is believed.
+    /// Abandons the key variables: interventions are configurations, states are whole, and nothing implied by the
+    /// graph is used.
     NoCauses,
 }
 
 impl Change {
-    /// What a learner is given after it, and its options.
+    /// The revised knowledge and options.
     pub(crate) fn apply(self, knowledge: &Knowledge, options: &Options) -> LearnResult<(Knowledge, Options)> {
         let mut options = Options { guard: false, ..options.clone() };
         let world = knowledge.world();
@@ -85,7 +86,7 @@ impl Change {
         Ok((knowledge, options))
     }
 
-    /// What the learner does from then on, in words.
+    /// The revised model, in words.
     pub(crate) fn words(self, knowledge: &Knowledge) -> String {
         let world = knowledge.world();
         let name = |id: VarId| world.variable(id).name.as_str();
@@ -125,8 +126,8 @@ impl Change {
     }
 }
 
-/// Lets learners count the next values of some factors together, over all that one of them depends on. States keep their numbers, so
-/// that factors between two that depend on each other are joined as well, and so are those that these were joined with before.
+/// Makes learners count the next values of some factors jointly, given the parents of all. States keep their numbers,
+/// so factors between two dependent ones are joined as well, and so are factors joined with these before.
 fn join(world: &mut World, mut block: Range<usize>) {
     let mut apart = Vec::new();
     for other in std::mem::take(&mut world.joined) {
@@ -147,7 +148,7 @@ fn join(world: &mut World, mut block: Range<usize>) {
     world.joined.push(block);
 }
 
-/// Adds a parent of an outcome, if there is one to add; its numbers have to be learned from then on.
+/// Adds a parent of an outcome, if any; its parameters become unknown.
 fn change_parents(world: &mut World, outcome: Outcome, parent: Option<VarId>) -> LearnResult<()> {
     let missing = LearnError::NothingToGuard;
     match outcome {
@@ -169,10 +170,10 @@ fn change_parents(world: &mut World, outcome: Outcome, parent: Option<VarId>) ->
                 Outcome::Key(id) if world.keys.iter().any(|key| key.0 == id) => VarId(id),
                 Outcome::Key(_) | Outcome::Next(_) | Outcome::Paid(_) => return Err(missing),
             };
-            // What was hidden may be what is wrong: nothing that this follows from is believed.
+            // The error may lie in hidden variables: all mechanisms behind this variable become unknown.
             let within = Within::of(world, id).map_err(|_| LearnError::NothingToGuard)?;
             let own = &world.mechanisms[within.mechanisms[0]];
-            // A lever that is left alone may follow from this very variable.
+            // An unset lever may descend from this very variable.
             if parent.is_some_and(|p| {
                 world.step_dag(&[]).descendants(&own.children.iter().map(|c| c.ix()).collect::<Vec<_>>())[p.ix()]
             }) {
@@ -198,7 +199,8 @@ mod tests {
     use crate::learn::{Estimator, Evidence, Observation, Sets};
     use crate::plan::Ties;
 
-    /// The same world twice: with two factors s and t, and with one that has their joint values. u depends on s; it is given.
+    /// The same world twice: with two factors s and t, and with one that has their joint values. u depends on s and is
+    /// known.
     fn world(joint: bool) -> World {
         let u = [[0.9, 0.1], [0.3, 0.7]];
         let (factors, scopes) = match joint {
@@ -236,7 +238,7 @@ mod tests {
         World::from_toml(&text, "joint.toml").unwrap()
     }
 
-    /// A learner that has seen 500 steps of numbers without a pattern, read by a rule.
+    /// Values of a learner after 500 pseudo-random steps, by an estimator.
     fn values(knowledge: &Knowledge, options: &Options, reading: Estimator) -> Vec<f64> {
         let mut evidence = Evidence::new(knowledge, options).unwrap();
         for i in 0..500u64 {
@@ -264,13 +266,14 @@ mod tests {
                 [Estimator::Greedy, Estimator::Optimistic(Sets::Mixture), Estimator::Pessimistic(Sets::Mixture)]
             {
                 let options = Options { causes, states: States::Factored, ..Options::default() };
-                // The parents of all are s, z and t; of the joint one st and z: the same rows in another order.
+                // The parents of the joined factors are s, z and t; of the joint factor st and z: the same rows in
+                // another order.
                 let [of_joined, of_joint, of_apart] =
                     [&joined, &joint, &apart].map(|knowledge| values(knowledge, &options, reading));
                 for (a, b) in of_joined.iter().zip(&of_joint) {
                     assert!((a - b).abs() < 1e-9, "{causes:?}, {reading:?}: {of_joined:?} {of_joint:?}");
                 }
-                // Confidence sets of joint values may be wider than the two are apart.
+                // Confidence sets of joint values may be wider than the difference between the two.
                 differs |=
                     reading == Estimator::Greedy && of_joined.iter().zip(&of_apart).any(|(a, b)| (a - b).abs() > 1e-3);
             }

@@ -1,4 +1,4 @@
-//! The steps that a learner has taken in, each kind once with how often: what a changed graph is counted again from.
+//! History of observed steps, each distinct step once with its multiplicity: a revised graph is counted again from it.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::learn::observation::Observation;
 use crate::learn::{Evidence, Knowledge, Options};
 use crate::world::Action;
 
-/// Kinds of steps that are kept at most; later ones of other kinds are counted only in the graph of their time.
+/// Most distinct steps; later ones are counted only in the present graph.
 const MOST_KINDS: usize = 1 << 20;
 
-/// Steps by what was seen in them, in an order of their own: the same steps give the same bytes, whatever their order.
+/// Distinct steps in a canonical order: the same steps give the same bytes, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct History(#[serde(with = "as_list")] BTreeMap<Vec<u64>, u32>);
 
 impl History {
-    /// Bytes that it takes at most for a learner that plays its episodes.
+    /// Most bytes for a learner that runs its episodes.
     pub(crate) fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         let steps = u128::from(options.episodes).saturating_mul(knowledge.horizon() as u128);
         let numbers = 4 + knowledge.variables().len() + knowledge.rewards().len();
-        // A step in a map: its numbers, their place, and what the map leaves free.
+        // A step in a map: its numbers, their place, and the free room of the map.
         steps.min(MOST_KINDS as u128) * (8 * numbers as u128 + 96)
     }
 
@@ -35,7 +35,7 @@ impl History {
         }
     }
 
-    /// Whether such a step was added, as far as that is known.
+    /// Whether such a step was added, as far as known.
     pub(crate) fn may_have(&self, observation: &Observation<'_>) -> bool {
         self.0.len() == MOST_KINDS || self.0.contains_key(&key(observation))
     }
@@ -49,7 +49,7 @@ impl History {
         }
     }
 
-    /// Counts all steps in evidence of the same variables.
+    /// Adds all steps to evidence of the same variables.
     pub(crate) fn count_in(&self, evidence: &mut Evidence) -> Result<(), EvidenceError> {
         let knowledge = evidence.view.knowledge.clone();
         self.0.iter().try_for_each(|(key, &times)| {
@@ -59,19 +59,19 @@ impl History {
     }
 }
 
-/// Numbers for all that was seen in a step.
+/// A step encoded as numbers.
 pub(super) fn key(observation: &Observation<'_>) -> Vec<u64> {
     let Observation { stage, state, action, values, rewards, .. } = observation;
     let next = observation.whole_next_state().map_or(u64::MAX, |s| s as u64);
     let mut key = Vec::with_capacity(4 + values.len() + rewards.len());
     key.extend([*stage as u64, *state as u64, action.map_or(u64::MAX, |a| a.0), next]);
     key.extend(values.iter().map(|&v| u64::from(v)));
-    // All that is not a number is missing alike.
+    // All NaN values encode missing rewards alike.
     key.extend(rewards.iter().map(|r| if r.is_nan() { f64::NAN.to_bits() } else { r.to_bits() }));
     key
 }
 
-/// The step of these numbers; `None` if there are too few or too many for this world.
+/// The step with this encoding; `None` if the number of entries does not fit the world.
 pub(super) fn observation(key: &[u64], knowledge: &Knowledge) -> Option<Observation<'static>> {
     let &[stage, state, action, next, ref rest @ ..] = key else { return None };
     let n = knowledge.variables().len();
@@ -90,7 +90,7 @@ pub(super) fn observation(key: &[u64], knowledge: &Knowledge) -> Option<Observat
     })
 }
 
-/// JSON has no maps by numbers: a list of steps and how often each was seen.
+/// JSON has no maps with numeric keys: a list of steps with multiplicities.
 mod as_list {
     use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Wrappers of a learner, one file each: they may take an episode over, change a decision, and watch what is observed.
+//! Wrappers of a learner, one file each: they may replace a policy, change a decision, and monitor observations.
 
 mod conservative;
 mod explore;
@@ -31,20 +31,20 @@ use super::policy::Policy;
 use super::session::Session;
 use crate::world::Action;
 
-/// The closed list of wrappers; `match`es on it stand here and in `save.rs`.
+/// The closed list of wrappers; `match`es on it are here and in `save.rs`.
 #[derive(Clone, Debug)]
 pub(crate) enum Wrapper {
     Explore(Explore),
     Guard(Box<Guard>),
-    /// Tests the graph and tells, nothing more.
+    /// Tests the graph and reports, nothing more.
     Watch(Box<Monitor>),
     Baseline(Box<Baseline>),
     Forget(Box<Forgetting>),
 }
 
 impl Wrapper {
-    /// Whether it decides an episode in place of the learner inside: the number of its own plan and the fingerprint of the
-    /// evidence behind it, zeros for interventions drawn at random. `None`: leaves the episode to the learner inside.
+    /// If it replaces the policy of an episode: the number of its own plan and the fingerprint of the evidence behind
+    /// it, zeros for random interventions. `None` leaves the episode to the inner learner.
     pub(crate) fn takes_over(&self) -> Option<(u64, u64)> {
         match self {
             Wrapper::Explore(explore) => explore.takes_over(),
@@ -70,7 +70,7 @@ impl Wrapper {
         }
     }
 
-    /// What to do in a state in place of what was decided, if anything.
+    /// The replacement of a decision in a state, if any.
     pub(crate) fn instead(&self, knowledge: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
         match self {
             Wrapper::Explore(explore) => explore.instead(knowledge, episode, stage, state),
@@ -78,7 +78,7 @@ impl Wrapper {
         }
     }
 
-    /// Whether it looks at rewards that the learner inside may be given.
+    /// Whether it needs rewards that the inner learner may know already.
     pub(crate) fn looks_at_rewards(&self) -> bool {
         match self {
             Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => false,
@@ -86,7 +86,7 @@ impl Wrapper {
         }
     }
 
-    /// Whether it can take an observation back.
+    /// Whether it can remove an observation.
     pub(crate) fn check_unlearn(&self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         match self {
             Wrapper::Explore(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => Ok(()),
@@ -94,9 +94,9 @@ impl Wrapper {
         }
     }
 
-    /// Takes in an observation of an episode (from 1) that the learner inside has taken in this many times.
+    /// Updates with an observation of an episode (from 1) that the inner learner has counted this many times.
     ///
-    /// A test of the graph looks at it once: what is repeated with a weight was not observed anew.
+    /// A test of the graph counts it once: repetitions by a weight are not new observations.
     pub(crate) fn learn(&mut self, inside: &mut Kind, observation: &Observation<'_>, times: u32, episode: u64) {
         match self {
             Wrapper::Explore(_) | Wrapper::Baseline(_) => {}
@@ -106,16 +106,16 @@ impl Wrapper {
         }
     }
 
-    /// Takes an observation back that the learner inside has taken back.
+    /// Removes an observation that the inner learner has removed.
     pub(crate) fn unlearn(&mut self, observation: &Observation<'_>) {
         match self {
-            // What forgets takes back by itself; what a session returned, it keeps until it ends.
+            // Forgetting removes steps itself; the baseline keeps the return of a session until it ends.
             Wrapper::Explore(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::Baseline(_) => {}
             Wrapper::Guard(guard) => guard.unlearn(observation),
         }
     }
 
-    /// An episode has ended.
+    /// Records the end of an episode.
     pub(crate) fn end(&mut self, session: &Session) {
         match self {
             Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
@@ -123,7 +123,7 @@ impl Wrapper {
         }
     }
 
-    /// An episode was given up: it will not end.
+    /// Records an abandoned episode, which will not end.
     pub(crate) fn gave_up(&mut self, session: &Session) {
         match self {
             Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
@@ -131,8 +131,7 @@ impl Wrapper {
         }
     }
 
-    /// What an episode that begins follows in place of what was planned for it; nothing where decisions are made when they are asked
-    /// for.
+    /// The policy of a new episode in place of the planned one; `None` if decisions are computed on demand.
     pub(crate) fn replaces(&mut self, planned: Option<Arc<Policy>>) -> Option<Arc<Policy>> {
         match self {
             Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => planned,

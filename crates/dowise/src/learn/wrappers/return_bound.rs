@@ -1,31 +1,33 @@
-//! What episodes returned in, and what that proves about their values: bounds that hold at all times and rest on no graph.
+//! Anytime bounds on the mean value of episodes from their returns (betting martingales), without any graph.
 //!
-//! Write x in \[0, 1\] for what an episode returned as a share of what it can, and μ for its mean given all that came before. For every bet
-//! λ > 0 the product over episodes of (1 + λ x)/(1 + λ μ) is a martingale that begins at 1, since given the past every factor has the
-//! mean 1; so is an average over bets with fixed weights w, and by Ville's inequality it ever exceeds 1/δ with probability δ at most.
-//! Otherwise, for every bet and at all times together, with n episodes and the mean m of their μ,
+//! Let x in \[0, 1\] be the normalised return of an episode, and μ its mean given the past. For every bet λ > 0 the
+//! product over episodes of (1 + λ x)/(1 + λ μ) is a martingale that begins at 1, since every factor has mean 1 given
+//! the past. So is an average over bets with fixed weights w, and by Ville's inequality it ever exceeds 1/δ with
+//! probability at most δ. Otherwise, for every bet and at all times simultaneously, with n episodes and the mean m of
+//! their μ,
 //!
 //! ```text
 //! n ln(1 + λ m) ≥ Σ ln(1 + λ μ) ≥ Σ ln(1 + λ x) − ln(1/(w δ)),
 //! ```
 //!
-//! the first since the logarithm is concave. With 1 − x for x it is a bound from above.
+//! the first since the logarithm is concave. With 1 − x for x it is an upper bound.
 
 use serde::{Deserialize, Serialize};
 
 use crate::math::{exp, ln, ln_1p};
 
-/// Bets, and how much of the stake each has. With a large one a mean is known up to the factor exp(−ln(1/δ)/n) after n episodes that
-/// returned about the same, which is what the first hundred episodes are decided by; small ones follow the variance in the long run.
+/// Bets with their shares of the stake. A large bet bounds a mean up to the factor exp(−ln(1/δ)/n) after n episodes
+/// with similar returns, which matters in the first hundred episodes. Small bets adapt to the variance in the long
+/// run.
 const BETS: [(f64, f64); 6] =
     [(64.0, 0.75), (8.0, 0.05), (1.0, 0.05), (0.125, 0.05), (0.015_625, 0.05), (0.001_953_125, 0.05)];
 
-/// What one kind of episodes returned.
+/// Returns of one kind of episodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct ReturnBound {
     /// Episodes that have ended.
     pub(super) ended: u64,
-    /// Episodes that have not: they count as if they had returned the worst.
+    /// Unfinished episodes: they count with the worst return.
     pub(super) open: u64,
     /// Σ ln(1 + λ x) of each bet.
     share: [f64; BETS.len()],
@@ -39,7 +41,7 @@ impl ReturnBound {
         self.ended + self.open
     }
 
-    /// An open episode has ended: it returned a share between these.
+    /// Ends an open episode with a normalised return between these bounds.
     pub(super) fn end(&mut self, [least, most]: [f64; 2]) {
         self.open -= 1;
         self.ended += 1;
@@ -49,21 +51,21 @@ impl ReturnBound {
         }
     }
 
-    /// What an ended episode returned was wrong by this share at most.
+    /// Allows for an error of at most this share in the return of an ended episode.
     pub(super) fn doubt(&mut self, share: f64) {
         for (i, (bet, _)) in BETS.iter().enumerate() {
-            // ln(1 + λ x) changes by no more than where x is least.
+            // ln(1 + λ x) changes most where x is least.
             self.share[i] -= ln_1p(bet * share);
             self.short[i] -= ln_1p(bet * share);
         }
     }
 
-    /// At least the mean of all episodes begun, with probability 1 − δ at all times together.
+    /// Lower bound on the mean of all episodes begun, with probability 1 − δ at all times simultaneously.
     pub(super) fn at_least(&self, delta: f64) -> f64 {
         self.bound(&self.share, delta)
     }
 
-    /// At most the mean of all episodes begun, in the same way.
+    /// Upper bound on the mean of all episodes begun, in the same way.
     pub(super) fn at_most(&self, delta: f64) -> f64 {
         1.0 - self.bound(&self.short, delta)
     }
@@ -71,14 +73,14 @@ impl ReturnBound {
     fn bound(&self, sums: &[f64], delta: f64) -> f64 {
         let n = self.episodes() as f64;
         let mean = |(sum, (bet, stake)): (&f64, &(f64, f64))| {
-            // Sums of logarithms are off by rounding, the more so the longer they are.
+            // Rounding errors of sums of logarithms grow with their length.
             let price = ln(1.0 / (stake * delta)) + 1e-13 * n * (1.0 + ln_1p(*bet));
             (exp((sum - price) / n) - 1.0) / bet
         };
         if n > 0.0 { sums.iter().zip(&BETS).map(mean).fold(0.0, f64::max) } else { 0.0 }
     }
 
-    /// Whether these can be sums of what this number of episodes returned, doubts included.
+    /// Whether these are possible sums for this number of episodes, corrections included.
     pub(super) fn is_sound(&self) -> bool {
         let most = |bet: f64| self.ended as f64 * ln_1p(bet) * (1.0 + 1e-9);
         let sums = self.share.iter().zip(&BETS).chain(self.short.iter().zip(&BETS));
@@ -108,7 +110,7 @@ mod tests {
             let (mut all, mut means, mut fails, mut fails_naive) = (ReturnBound::default(), 0.0, [false; 2], false);
             let mut last = 1.0;
             for step in 1..=300 {
-                // The next mean depends on what was seen last, as it does in a learner.
+                // The next mean depends on the last outcome, as in a learner.
                 let mean: f64 = if last > 0.5 { 0.2 } else { 0.4 };
                 let x = f64::from(u8::from(rng.random::<f64>() < mean));
                 all.open += 1;
@@ -117,7 +119,7 @@ mod tests {
                 let mean = means / f64::from(step);
                 fails[0] |= all.at_least(DELTA) > mean;
                 fails[1] |= all.at_most(DELTA) < mean;
-                // Without a price for looking at all times, a bound from below fails nearly always.
+                // Without a penalty for continuous monitoring, a lower bound fails nearly always.
                 fails_naive |= (all.share[3] / f64::from(step)).exp() - 1.0 > BETS[3].0 * mean;
             }
             broken.iter_mut().zip(fails).for_each(|(broken, fails)| *broken += i32::from(fails));

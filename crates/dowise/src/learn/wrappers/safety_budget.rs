@@ -1,6 +1,8 @@
-//! The account of a baseline's promise by itself, for whoever plays episodes without a learner's sessions, such as a service.
+//! Safety budget of conservative exploration, for programs that run episodes without a learner's sessions, such as a
+//! service.
 //!
-//! The promise and its proof are those of `baseline.rs`: with f the least that an episode can pay, at all times together with probability 1 − δ,
+//! The guarantee and its proof are those of `conservative.rs`: with f the least return of an episode, at all times
+//! simultaneously with probability 1 − δ,
 //!
 //! ```text
 //! Σ_{l ≤ k} (V^{π_l} − f) ≥ (1 − α) k (V^b − f).
@@ -13,10 +15,10 @@ use super::return_bound::ReturnBound;
 use crate::learn::error::check_delta;
 use crate::learn::{Knowledge, LearnError, LearnResult, Observation};
 
-/// How δ is shared by the three bounds that must hold: of other episodes from below, of the baseline from above, and from below.
+/// Shares of δ of the three bounds: of other episodes from below, of the baseline from above, and from below.
 const SHARES: [f64; 3] = [0.5, 0.375, 0.125];
 
-/// What a promise to keep to a baseline has to spare, from returns of episodes.
+/// Safety budget of conservative exploration, from the returns of episodes.
 ///
 /// Begin an episode of another policy only where [`allows_another`](SafetyBudget::allows_another) says so. Amounts are shares of what an episode can
 /// pay: see [`share_of_episode`].
@@ -41,24 +43,24 @@ pub struct SafetyBudget {
 }
 
 impl SafetyBudget {
-    /// No episode yet; the share α of the baseline may be lost, and the promise may fail with probability δ.
+    /// No episode yet; the share α of the baseline may be lost, and the guarantee may fail with probability δ.
     pub fn new(alpha: f64, delta: f64) -> LearnResult<SafetyBudget> {
         check_alpha(alpha)?;
         check_delta(delta)?;
         Ok(SafetyBudget { alpha, delta, others: ReturnBound::default(), own: ReturnBound::default() })
     }
 
-    /// Whether the promise would be kept even if one more episode of another policy returned the least that it can.
+    /// Whether the guarantee would hold even if one more episode of another policy had the least return.
     pub fn allows_another(&self) -> bool {
         self.room_for(1) >= 0.0
     }
 
-    /// An episode begins: of the baseline, or of another policy.
+    /// Begins an episode: of the baseline, or of another policy.
     pub fn begin(&mut self, own: bool) {
         self.kind(own).open += 1;
     }
 
-    /// An episode that was begun has ended: it returned a share between these.
+    /// Ends an episode with a normalised return between these bounds.
     pub fn end(&mut self, own: bool, brought: [f64; 2]) {
         let kind = self.kind(own);
         if kind.open > 0 {
@@ -66,7 +68,7 @@ impl SafetyBudget {
         }
     }
 
-    /// What an ended episode returned was wrong by this share at most.
+    /// Allows for an error of at most this share in the return of an ended episode.
     pub fn doubt(&mut self, share: f64) {
         self.others.doubt(share);
         self.own.doubt(share);
@@ -77,7 +79,7 @@ impl SafetyBudget {
         self.alpha
     }
 
-    /// The probability with which the promise may fail.
+    /// The probability with which the guarantee may fail.
     pub fn delta(&self) -> f64 {
         self.delta
     }
@@ -92,7 +94,7 @@ impl SafetyBudget {
         self.own.episodes()
     }
 
-    /// What could be lost now and the promise still be kept, in shares of what an episode can pay.
+    /// Remaining exploration budget, in shares of an episode's range.
     pub fn room(&self) -> f64 {
         self.room_for(0).max(0.0)
     }
@@ -106,8 +108,8 @@ impl SafetyBudget {
     }
 }
 
-/// What the promise has to spare at least, in shares of what an episode can pay, if `more` episodes were worth nothing and nothing knows of
-/// the baseline's value: Σ μ − c v, with one bound of v or the other.
+/// Lower bound on the remaining budget, in shares of an episode's range, if `more` episodes had the least value and
+/// the baseline's value is unknown: Σ μ − c v, with one bound of v or the other.
 pub(super) fn room(others: &ReturnBound, own: &ReturnBound, [alpha, delta]: [f64; 2], more: u64) -> f64 {
     let c = (1.0 - alpha) * (others.episodes() + more) as f64 - alpha * own.episodes() as f64;
     let [of_others, above, below] = SHARES;
@@ -115,7 +117,7 @@ pub(super) fn room(others: &ReturnBound, own: &ReturnBound, [alpha, delta]: [f64
     others.episodes() as f64 * others.at_least(of_others * delta) - c * share
 }
 
-/// Whether a share of the baseline can be what may be lost.
+/// Validates the share of the baseline that may be lost.
 pub(super) fn check_alpha(alpha: f64) -> LearnResult<()> {
     if alpha > 0.0 && alpha < 1.0 {
         return Ok(());
@@ -124,8 +126,8 @@ pub(super) fn check_alpha(alpha: f64) -> LearnResult<()> {
     Err(LearnError::Option { name: "alpha", value: alpha, expected })
 }
 
-/// What an episode returned, as shares of what it can, from its steps in order: at least and at most, since what was not observed may have paid
-/// anything. `ended` says that no step can follow; otherwise those up to the horizon may have paid anything as well.
+/// Bounds on the normalised return of an episode from its steps in order: missing rewards may have any value. If
+/// `ended`, no step can follow; otherwise the remaining steps up to the horizon may have any reward as well.
 pub fn share_of_episode(knowledge: &Knowledge, steps: &[Observation<'_>], ended: bool) -> [f64; 2] {
     let world = knowledge.world();
     let [least, most] = world.step_range();
@@ -133,7 +135,7 @@ pub fn share_of_episode(knowledge: &Knowledge, steps: &[Observation<'_>], ended:
     for stage in 0..knowledge.horizon() {
         let paid = match steps.get(stage) {
             Some(step) => brought(knowledge, step),
-            // Nothing, as far as the world lets a step pay nothing.
+            // Zero, as far as the range of a step allows it.
             None if ended => [0f64.clamp(least, most); 2],
             None => [least, most],
         };
@@ -147,7 +149,7 @@ pub fn share_of_episode(knowledge: &Knowledge, steps: &[Observation<'_>], ended:
     sum.map(|amount| share(amount).clamp(0.0, 1.0))
 }
 
-/// The largest share of what an episode can pay that one of its steps has.
+/// The largest share of an episode's range that one of its steps has.
 pub fn share_of_step(knowledge: &Knowledge) -> f64 {
     let discount = knowledge.world().discount();
     let counted = (0..knowledge.horizon()).fold(0.0, |sum, _| 1.0 + discount * sum);

@@ -1,4 +1,5 @@
-//! How interventions are picked in a world in parts, and what given ones come to: by single numbers, or by the best or the pessimistic members.
+//! Selection and evaluation of interventions in decomposed planning: by point estimates, or by optimistic or
+//! pessimistic estimates.
 
 use std::sync::Arc;
 
@@ -7,10 +8,10 @@ use crate::kernel::{Acting, Components, Kernel, Member, Next, Numbers, Reach, Sc
 use crate::learn::view::Decomposed;
 use crate::world::Action;
 
-/// The numbers of a world in parts, as they were read.
+/// Estimated parameters of a decomposed world.
 #[derive(Clone, Debug)]
 pub(super) struct PartsNumbers {
-    /// Tables of the state factors, `[row][value]`: lower and upper ends, the second empty where they are the same.
+    /// Tables of the state factors, `[row][value]`: lower and upper ends, the second empty if they are equal.
     pub(super) ends: Vec<[Arc<[f64]>; 2]>,
     pub(super) rewards: Vec<Arc<[f64]>>,
 }
@@ -28,40 +29,40 @@ impl PartsNumbers {
         self.ends.iter().all(|[_, hi]| hi.is_empty())
     }
 
-    /// The same with all that is paid times −1.
+    /// The same with all rewards times −1.
     fn with_rewards_turned(&self) -> PartsNumbers {
         let turned = |table: &Arc<[f64]>| table.iter().map(|r| -r).collect();
         PartsNumbers { ends: self.ends.clone(), rewards: self.rewards.iter().map(turned).collect() }
     }
 }
 
-/// What is believed of a stage, or of all of them.
+/// The estimates of a stage, or of all stages.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     numbers: PartsNumbers,
-    /// Its causes are joint next values, and its settings cost what they cost less what they pay.
+    /// Its configurations are joint next values, and the cost of a setting is net of its reward.
     search: Kernel,
 }
 
 impl Stage {
-    /// `reach` was made with the kernel.
+    /// `reach` was computed with the kernel.
     pub(super) fn new(numbers: PartsNumbers, components: &Components, (kernel, reach): (&Kernel, &Reach)) -> Stage {
         let search = numbers.with(|numbers| components.kernel(kernel, reach, numbers, 0));
         Stage { numbers, search }
     }
 }
 
-/// Picks interventions from what next states are worth, and says what given ones come to.
+/// Selects interventions by next-state values, and evaluates given ones.
 #[derive(Clone, Debug)]
 pub(crate) struct PartsSelector {
     pub(super) decomposed: Arc<Decomposed>,
-    /// P(c | s, a), as known or believed.
+    /// P(c | s, a), known or estimated.
     pub(crate) kernel: Arc<Kernel>,
     /// One for all stages, or one for each.
     stages: Vec<Stage>,
-    /// Which members of intervals count for given interventions.
+    /// Whether given interventions are evaluated optimistically or pessimistically.
     member: Member,
-    /// Where those are the worst: the numbers with rewards times −1, as many as stages.
+    /// For pessimistic evaluation: the parameters with rewards times −1, one per stage.
     turned: Vec<PartsNumbers>,
 }
 
@@ -79,7 +80,7 @@ impl PartsSelector {
         PartsSelector { decomposed, kernel, stages, member, turned }
     }
 
-    /// Which of the lists of stages is meant.
+    /// Index of the list of a stage.
     fn block(&self, stage: usize) -> usize {
         if self.stages.len() == 1 { 0 } else { stage }
     }
@@ -93,12 +94,13 @@ impl PartsSelector {
         self.at(0).search.n_causes()
     }
 
-    /// The kernel over joint next values by which a stage is searched for the best intervention, with the optimistic members.
+    /// The kernel over joint next values that searches a stage for the best intervention, optimistically.
     pub(crate) fn search(&self, stage: usize) -> &Kernel {
         &self.at(stage).search
     }
 
-    /// What given interventions come to; where rows are intervals, by their lower ends, which are no distributions.
+    /// Evaluation of given interventions. If rows are intervals, their lower ends are used, which are no
+    /// distributions.
     pub(crate) fn acting(&self, stage: usize) -> Acting<'_> {
         let numbers = &self.at(stage).numbers;
         Acting {
@@ -110,7 +112,7 @@ impl PartsSelector {
         }
     }
 
-    /// What a given intervention comes to, by the members that count where that is not one number, costs left out.
+    /// The value of a given intervention without costs, optimistic or pessimistic if rows are intervals.
     pub(crate) fn worth(&self, stage: usize, state: usize, action: Action, of: &[f64]) -> f64 {
         if self.is_one_number(stage) {
             return self.acting(stage).worth(state, action, of);
@@ -125,14 +127,14 @@ impl PartsSelector {
         self.at(stage).numbers.are_exact() && self.kernel.is_certain()
     }
 
-    /// The expected loss of a decoded intervention less what it pays, costs left out: the least that any member has where the best ones
-    /// count, the greatest where the worst ones do.
+    /// The expected loss of a decoded intervention less its reward, without costs: the least over the sets if
+    /// optimistic, the greatest if pessimistic.
     ///
-    /// The greatest is the least with losses and rewards times −1, times −1 again. Relaxed as plans are: never above the least, never below the
-    /// greatest, and exact where every part decides one factor of two values.
+    /// The greatest is the least with losses and rewards times −1, times −1 again. The relaxation is that of plans:
+    /// never above the least, never below the greatest, and exact if every component determines one binary factor.
     ///
     /// # Cost
-    /// Where it is not one number, a search among the corners of what the intervention may lead to.
+    /// If rows are intervals, a search among the corners of the intervention's possible effects.
     pub(crate) fn expect(
         &self,
         stage: usize,
@@ -150,7 +152,7 @@ impl PartsSelector {
         };
         let one = self.kernel.only(state, settings);
         let search = numbers.with(|numbers| self.decomposed.components.kernel_at(&one, state, numbers));
-        // Measured from the least, so that no member is taken to be better than the best next state.
+        // Measured from the least, so that no estimate exceeds the best next state.
         let least = loss.iter().map(|x| sign * x).fold(f64::INFINITY, f64::min);
         let above: Vec<f64> = loss.iter().map(|x| sign * x - least).collect();
         let found = search.best(state, &above, 0.0, Tie::First, scratch);

@@ -1,5 +1,6 @@
-//! Plans and values of policies by components against those over joint causes, from the same steps: means, samples, and the best and
-//! pessimistic members of sets; counted for all stages together or stage by stage.
+//! Tests of decomposed planning: plans and policy values by components equal those over joint key values from the same
+//! steps. The tests cover means, samples and optimistic and pessimistic estimates, with counts pooled over stages or
+//! separate.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::world::{Kind, MechanismSpec, RewardTerm, SetSpec, VarId, VariableSpec
 use crate::worlds::ManyLevers;
 use crate::{Action, Arena, Space, World};
 
-/// Worlds that fall apart into parts with one binary factor, some with costs and with levers that may be left alone.
+/// Worlds of independent components with one binary factor each, some with costs and optional levers.
 fn many_levers(seed: u64) -> World {
     let (factors, keys) = [(2, 4), (3, 3), (2, 2), (3, 5)][seed as usize % 4];
     let many = ManyLevers { factors, keys, sparse: true, levers: 1, levels: 2, horizon: 3, seed };
@@ -32,7 +33,7 @@ fn many_levers(seed: u64) -> World {
     }
     if seed % 3 == 2 {
         let levers = spec.variables.iter().filter(|v| v.kind == Kind::Lever);
-        // Left alone, both values are alike.
+        // A lever that is not set takes both values with equal probability.
         let fair = |lever: &VariableSpec| MechanismSpec {
             children: vec![lever.name.clone()],
             parents: vec![],
@@ -47,19 +48,19 @@ fn many_levers(seed: u64) -> World {
     World::new(spec).unwrap()
 }
 
-/// Worlds with several parts, parts that share key variables, levers that act directly, hidden variables, rewards over several parts,
-/// costs, restrictions and ties; some with ends, discount and next-state rewards.
+/// Worlds with several components, shared key variables, direct effects of levers, hidden variables, rewards over
+/// several components, costs, restrictions and ties. Some have terminal states, discount and next-state rewards.
 fn drawn(seed: u64) -> World {
     let groups = Sizes { levers: [2, 4], keys: [2, 4], hidden: [0, 1], values: [1, 2], rules: 3, ..Sizes::default() };
     let ties = Sizes { coarse: true, cost: 0.1, ..Sizes::default() };
     let continuation = Sizes { continuation: true, values: [1, 2], ..Sizes::default() };
-    // Many next values in one part, and many rows that a setting leaves open.
+    // Many next values in one component, and many rows left open by a setting.
     let large = Sizes { state: [2, 3], levers: [1, 2], keys: [2, 3], values: [2, 3], ..Sizes::default() };
     let mixed = [Sizes::default(), groups, ties, continuation, large];
     random_world(47_000 + seed, &mixed[seed as usize % 5]).1
 }
 
-/// Everything given, no rewards, no mechanisms, neither.
+/// All known; unknown rewards; unknown mechanisms; or both unknown.
 fn knowledge(world: &World, what: usize) -> Knowledge {
     let all = Knowledge::of(world);
     match what {
@@ -70,7 +71,8 @@ fn knowledge(world: &World, what: usize) -> Knowledge {
     }
 }
 
-/// The same steps, counted over joint causes and by components; `None` if what is not known cannot be learned.
+/// The same steps, counted over joint key values and by components; `None` if the unknown parameters cannot be
+/// learned.
 fn both(world: &World, knowledge: &Knowledge, name: &str, episodes: u64) -> Option<[Tabular; 2]> {
     both_with(world, knowledge, name.parse::<Preset>().unwrap().options(1000, 3), episodes)
 }
@@ -122,7 +124,7 @@ fn both_with(world: &World, knowledge: &Knowledge, options: Options, episodes: u
     Some(learners)
 }
 
-/// All worlds of these tests with all that may not be given, counted in both ways.
+/// All worlds of these tests with every choice of unknown parameters, counted in both ways.
 fn each(n: u64, name: &str, episodes: u64, mut visit: impl FnMut(&World, usize, [Tabular; 2])) {
     for seed in 0..n {
         for world in [drawn(seed), many_levers(seed)] {
@@ -148,10 +150,10 @@ fn decomposed_means_equal_those_over_joint_key_values() {
         for reading in [Estimator::Mean { prior: 1.0 }, Estimator::Pooled { prior: 2.0 }] {
             let [a, b] = [&joint, &parts].map(|learner| learner.read(reading, 1, Ties::First).unwrap().0);
             close(&a.value_hs, &b.value_hs, "plans");
-            // What was chosen is as good by the other way.
+            // The chosen policy has the same value by the other method.
             let followed = joint.follow(reading, 1, &b.policy_hs).unwrap();
             close(&followed.value_hs, &b.value_hs, "the plan by parts");
-            // A policy that is not the best by these means.
+            // A policy that is not optimal by these means.
             let policy = Arena::new(world).unwrap().best().policy_hs.clone();
             let [a, b] = [&joint, &parts].map(|learner| learner.follow(reading, 1, &policy).unwrap());
             close(&a.value_hs, &b.value_hs, "values of a policy");
@@ -176,7 +178,7 @@ fn decomposed_forgetting_equals_forgetting_over_joint_key_values() {
     assert!(fewer > 2, "{fewer}");
 }
 
-/// The world with these tables in place of what was not known; `next` by factor, `paid` by term of the parts.
+/// The world with these tables in place of unknown ones; `next` by factor, `paid` by reward term.
 fn believed(parts: &Tabular, next: &[Vec<f64>], paid: &[Arc<[f64]>], mechanisms: &[Option<Vec<f64>>]) -> World {
     let view = parts.view();
     let mut world = view.mechanisms.as_ref().map_or(view.knowledge.world(), |rows| &rows.world).clone();
@@ -191,7 +193,7 @@ fn believed(parts: &Tabular, next: &[Vec<f64>], paid: &[Arc<[f64]>], mechanisms:
     }
     let sizes = |ids: &[VarId]| -> usize { ids.iter().map(|id| view.knowledge.variable(*id).size()).product() };
     for (i, mechanism) in world.mechanisms.iter_mut().enumerate().filter(|(_, m)| m.table.is_none()) {
-        // What nothing depends on is not counted.
+        // Variables without children are not counted.
         let n = sizes(&mechanism.children);
         let any = || vec![1.0 / n as f64; n * sizes(&mechanism.parents)];
         mechanism.table = Some(mechanisms.get(i).cloned().flatten().unwrap_or_else(any).into());
@@ -211,7 +213,7 @@ fn the_plan_of_a_sample_is_that_of_the_sampled_world() {
         seen[what] += 1;
         let (reading, seed) = (Estimator::Sample { prior: 2.0 }, seen[what]);
         let plan = parts.read(reading, seed, Ties::First).unwrap().0;
-        // The same draws once more, the mechanisms' by themselves.
+        // The same draws once more; those of the mechanisms separately.
         let (mut belief, mut rng) = (parts.belief_by(reading), ChaCha8Rng::seed_from_u64(seed));
         belief.update(&parts.evidence, splitmix64(seed), Some(&mut rng));
         let rows = parts.view().mechanisms.as_ref();
@@ -238,7 +240,7 @@ fn member(lo: &[f64], hi: &[f64], rng: &mut ChaCha8Rng) -> Vec<f64> {
         out[i] += more;
         left -= more;
     }
-    // What is left by members inside goes where there is room.
+    // The remaining mass goes where the intervals allow it.
     for i in 0..out.len() {
         let more = left.min(hi[i] - out[i]).max(0.0);
         out[i] += more;
@@ -251,7 +253,7 @@ fn members(lo: &[f64], hi: &[f64], n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     lo.chunks_exact(n).zip(hi.chunks_exact(n)).flat_map(|(lo, hi)| member(lo, hi, rng)).collect()
 }
 
-/// Members of all sets, for next values and for mechanisms that are not known.
+/// Distributions drawn from all sets, for next values and unknown mechanisms.
 fn drawn_members(
     world: &World,
     parts: &Tabular,
@@ -273,7 +275,7 @@ fn drawn_members(
     (next, bounds.iter().enumerate().map(of_mechanism).collect())
 }
 
-/// An allowed policy, drawn.
+/// A random allowed policy.
 fn any_policy(world: &World, rng: &mut ChaCha8Rng) -> Vec<Action> {
     let all = world.interventions();
     let of_state = |state: usize, rng: &mut ChaCha8Rng| {
@@ -299,7 +301,7 @@ fn policy_values_lie_between_the_pessimistic_and_the_optimistic_estimate() {
             });
         for _ in 0..4 {
             let (next, mechanisms) = drawn_members(world, &parts, &best, &mut rng);
-            // The members of rewards are single numbers, the least and the greatest.
+            // The estimates of rewards are single numbers, the least and the greatest.
             let [least, most] = [&worst, &best].map(|belief| {
                 let inside = believed(&parts, &next, &own(belief).rewards, &mechanisms);
                 Planner::over_joint_causes(&inside).unwrap().evaluate(&policy).unwrap()
@@ -333,7 +335,7 @@ fn stage_dependent_counts_are_planned_as_over_joint_key_values() {
             close(&a.value_hs, &b.value_hs, "values of a policy");
             let n = world.n_states();
             differ += usize::from(own(&parts.belief).tables.len() == world.horizon() && a.value_hs[0] != a.value_hs[n]);
-            // Where every part decides one binary factor, bounds are no wider than over joint causes.
+            // If every component determines one binary factor, bounds are no wider than over joint key values.
             if i == 1 {
                 let [low, up] = [Estimator::Pessimistic(Sets::Mixture), Estimator::Optimistic(Sets::Mixture)]
                     .map(|reading| [&joint, &parts].map(|learner| learner.follow(reading, 1, &policy).unwrap()));
@@ -375,14 +377,14 @@ fn no_member_of_the_sets_exceeds_the_optimistic_value() {
     );
 }
 
-/// Combinations of one number below each of these, the last one fastest.
+/// All combinations of indices below these sizes, the last one fastest.
 fn combinations(sizes: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let space = Space::new(sizes).unwrap();
     (0..space.len()).map(move |i| space.digits(i))
 }
 
-/// What an intervention comes to at worst and at best, costs left out: every corner of what its levers may set off, with both ends of
-/// every row; `None` if these are too many to be listed.
+/// The least and greatest value of an intervention without costs, over all corners of its effects and both ends of
+/// every row; `None` if these are too many.
 fn by_listing(
     parts: &Tabular,
     belief: &Belief,
@@ -442,11 +444,12 @@ fn the_optimistic_member_is_a_corner_and_no_better_than_over_joint_key_values() 
         let joint = joint.read(reading, 1, Ties::First).unwrap().0;
         let (plan, belief, selector) = parts.read(reading, 1, Ties::First).unwrap();
         for (joint, parts) in joint.value_hs.iter().zip(&plan.value_hs) {
-            // Over joint causes the member may depend on next values that are still open, so no less optimistic.
+            // Over joint key values the estimate may depend on next values that are still open, so it is at least as
+            // optimistic.
             assert!(*parts <= joint + 1e-9, "{parts} {joint}");
         }
         let best = Arena::new(&world).unwrap();
-        // The sets hold with probability 0.9; here they do in every run.
+        // The sets hold with probability 0.9; here they hold in every run.
         assert!(plan.value_hs.iter().zip(&best.best().value_hs).all(|(upper, true_)| *upper >= true_ - 1e-9));
         let Selector::Parts(own) = &selector else { panic!("by components") };
         assert!(own.kernel.is_exact() && own.search(0).is_exact(), "no setting has too many corners");

@@ -1,29 +1,30 @@
-//! Posterior samples of only those interventions that can be best.
+//! Lazily sampled rows: posterior samples of only those interventions that can be optimal.
 //!
-//! What comes after an intervention is worth no more than the best next value, so one whose reward falls short by more than
-//! that can make up for is never chosen, whatever its row: the row need not be drawn. Interventions of a state are put in
-//! order of their rewards, and drawn from the best on until no further one can win.
+//! The continuation value of an intervention is at most the best next value. If its reward falls short by more than
+//! that value can compensate, it is never chosen, so its row need not be sampled. The interventions of a state are
+//! sorted by reward, and rows are sampled in that order until no further one can win.
 //!
-//! With every row drawn an episode of `psrl` takes 1.9x as long at 8 states and 64 interventions, and 5x at 64 and 343 (example
-//! `episode_times`).
+//! If every row is sampled, an episode of `psrl` takes 1.9x as long at 8 states and 64 interventions, and 5x at 64 and
+//! 343 (example `episode_times`).
 
 use crate::loops::gamma::{BATCH, Gammas, Lanes};
 use crate::loops::simd;
 
-/// Interventions drawn together: as many as fit a register.
+/// Interventions sampled together: as many as fit a register.
 const CHUNK: usize = 8;
 
 /// Values of a chunk in one batch.
 const VALUES: usize = BATCH / CHUNK;
 
-/// States and interventions from which on it is worth leaving some out: with fewer, whole batches draw more than is saved.
+/// States and interventions from which on lazy sampling is faster: with fewer, whole batches sample more than is
+/// saved.
 const MANY: (usize, usize) = (6, 32);
 
-/// Where the first draw for a state ends: interventions that win if the best of all meets this share of the spread between
-/// the least and the greatest next value.
+/// End of the first draw for a state: all interventions that win if the best value reaches this share of the spread
+/// between the least and the greatest next value.
 const EXPECTED_SHARE: f64 = 0.6;
 
-/// Dirichlet posteriors of the rows (state, intervention), drawn chunk by chunk as a plan asks for them.
+/// Dirichlet posteriors of the rows (state, intervention), sampled chunk by chunk on demand.
 #[derive(Clone, Debug)]
 pub(crate) struct LazyRows {
     n_states: usize,
@@ -31,9 +32,9 @@ pub(crate) struct LazyRows {
     n_chunks: usize,
     /// Prior weight of each next state.
     prior: f64,
-    /// By how much a row that is left out must fall short.
+    /// Margin by which an omitted row must fall short.
     margin: f64,
-    /// Interventions by their net rewards, best first, `[state][place]`; those not allowed and the rest of the last chunk are
+    /// Interventions by net reward, best first, `[state][place]`; forbidden ones and the rest of the last chunk are
     /// [`NONE`].
     actions: Vec<u32>,
     /// Net rewards in the same order; −∞ for [`NONE`].
@@ -47,29 +48,29 @@ pub(crate) struct LazyRows {
     /// Chunks drawn, `[block][state]`.
     drawn: Vec<u32>,
     random: Lanes,
-    /// Chunks to be drawn now.
+    /// Chunks to sample now.
     wanted: Vec<u32>,
-    /// Of the states that are not settled yet: number, chunks gone through, best value so far.
+    /// The undecided states: number, processed chunks, best value so far.
     open: Vec<(u32, u32, f64)>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl LazyRows {
-    /// Whether there are enough rows for leaving some out to pay.
+    /// Whether there are enough rows for lazy sampling to be faster.
     pub(crate) fn pays(n_states: usize, n_actions: usize) -> bool {
         n_states >= MANY.0 && n_actions >= MANY.1
     }
 
-    /// Bytes for one block: two constants, a flag, a variate and a share of what is drawn again for every cell, whole batches; a scale, a reward and two places
-    /// for every row.
+    /// Bytes for one block: two constants, a flag, a variate and a share of the redrawn variates for every cell, in
+    /// whole batches; a scale, a reward and two places for every row.
     pub(crate) fn bytes(n_states: u128, n_actions: u128) -> u128 {
         let rows = n_states * n_actions.next_multiple_of(CHUNK as u128);
         rows * (14 * n_states.next_multiple_of(VALUES as u128) + 24)
     }
 
-    /// Rows with this prior weight in all, nothing seen yet. `net` has each intervention's reward less its cost, −∞ where it
-    /// is not allowed, `[state][intervention]`.
+    /// Rows with this total prior weight and no visits. `net` holds each intervention's reward less its cost, −∞ if
+    /// forbidden, `[state][intervention]`.
     pub(crate) fn new(n_states: usize, net: &[f64], n_blocks: usize, prior: f64, margin: f64) -> LazyRows {
         let n_actions = net.len() / n_states;
         let n_chunks = n_actions.div_ceil(CHUNK);
@@ -103,7 +104,7 @@ impl LazyRows {
         }
     }
 
-    /// Takes in the counts of one row.
+    /// Sets the counts of one row.
     pub(crate) fn set(&mut self, block: usize, row: usize, counts: &[u32]) {
         let (state, place) = (row / self.n_actions, self.places[row] as usize);
         if place == NONE as usize {
@@ -115,7 +116,7 @@ impl LazyRows {
         }
     }
 
-    /// Forgets what was drawn; from here on everything is a function of this seed and of what is asked for.
+    /// Discards all samples; from here on the samples are functions of this seed and of the requests.
     pub(crate) fn draw_anew(&mut self, seed: u64) {
         self.random = Lanes::new(seed);
         self.drawn.fill(0);
@@ -129,11 +130,11 @@ impl LazyRows {
         (block * self.n_states + state) * self.n_chunks + chunk
     }
 
-    /// q(s, a) = `reward_sa` + E[V(s')] of every row that may be best up to the margin; of the others something greater that
-    /// is still too little.
+    /// q(s, a) = `reward_sa` + E[V(s')] of every row that may be optimal up to the margin; for the others an upper
+    /// bound that still falls short.
     ///
     /// # Cost
-    /// (rows that may be best) × S, and as many gamma variates for those that were not drawn before.
+    /// (rows that may be optimal) × S, and as many gamma variates for rows not sampled before.
     pub(crate) fn look(&mut self, block: usize, next_value: &[f64], reward_sa: &[f64], out: &mut Vec<f64>) {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for &v in next_value {
@@ -142,7 +143,7 @@ impl LazyRows {
         out.clear();
         out.extend(reward_sa.iter().map(|r| r + most));
         if least == most {
-            // As after the last stage: it does not matter where a row leads.
+            // As after the last stage: next states do not matter.
             return;
         }
         simd::wide(
@@ -188,7 +189,7 @@ impl LazyRows {
                     chunk += 1;
                 }
                 if wins(chunk, best) {
-                    // The first time all that will probably be asked for, later one after another.
+                    // The first time all rows that are probably needed, later one chunk after another.
                     let enough =
                         if drawn == 0 { rewards[0] + least + EXPECTED_SHARE * (most - least) } else { f64::INFINITY };
                     let mut to = drawn + 1;
@@ -208,7 +209,7 @@ impl LazyRows {
         }
     }
 
-    /// E[V(s')] of the rows of a chunk that was drawn.
+    /// E[V(s')] of the rows of a sampled chunk.
     #[inline(always)]
     fn mean(&self, block: usize, state: usize, chunk: usize, next_value: &[f64]) -> [f64; CHUNK] {
         let chunk = self.chunk(block, state, chunk);
@@ -238,7 +239,7 @@ impl LazyRows {
         }
     }
 
-    /// Draws the chunks that are wanted.
+    /// Samples the wanted chunks.
     #[inline(always)]
     fn draw(&mut self) {
         let n = self.batches();
@@ -256,7 +257,7 @@ impl LazyRows {
             }
             for lane in 0..CHUNK {
                 if sum[lane] == 0.0 {
-                    // Every variate was below the smallest number: with a tiny prior the sample is a corner of the simplex.
+                    // Every variate underflowed: with a tiny prior the sample is a corner of the simplex.
                     let [bits] = self.random.draw();
                     let corner = crate::random::scale(u64::from(bits[0]) << 32, self.n_states as u64) as usize;
                     (rows[corner][lane], sum[lane]) = (1.0, 1.0);
@@ -267,7 +268,7 @@ impl LazyRows {
         self.wanted.clear();
     }
 
-    /// q(s, ·) of one state, with every row drawn.
+    /// q(s, ·) of one state, with every row sampled.
     pub(crate) fn look_at(
         &mut self,
         block: usize,
@@ -303,7 +304,7 @@ mod tests {
     fn case() -> impl Strategy<Value = Case> {
         (1..20usize, 1..40usize).prop_flat_map(|(n_states, n_actions)| {
             let rows = n_states * n_actions;
-            // Few different numbers, so that there are ties.
+            // Few distinct numbers, so that there are ties.
             let rewards = prop::collection::vec((0..40).prop_map(|r| f64::from(r) / 40.0), rows);
             let cost = prop_oneof![4 => Just(0.0), 1 => Just(0.25), 1 => Just(f64::INFINITY)];
             let mut costs = prop::collection::vec(cost, rows).boxed();

@@ -1,4 +1,4 @@
-//! Samples from Dirichlet and Beta posteriors.
+//! Posterior sampling from Dirichlet and Beta distributions.
 
 mod lazy_rows;
 mod stick_breaking;
@@ -26,7 +26,7 @@ pub(crate) fn dirichlet_of(out: &mut [f64], rng: &mut impl Rng) {
     if sum > 0.0 {
         out.iter_mut().for_each(|o| *o /= sum);
     } else {
-        // Every variate was below the smallest number: with a tiny prior the sample is a corner of the simplex.
+        // Every variate underflowed: with a tiny prior the sample is a corner of the simplex.
         let n = out.len() as u64;
         let corner = crate::random::scale(rng.next_u64(), n) as usize;
         out.iter_mut().enumerate().for_each(|(v, o)| *o = f64::from(u8::from(v == corner)));

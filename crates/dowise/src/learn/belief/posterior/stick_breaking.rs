@@ -1,9 +1,11 @@
-//! Posterior samples of rows over many next states, kept by the few that have nearly all of the mass.
+//! Stick-breaking samples of Dirichlet posteriors over many next states, stored as the few entries with nearly all
+//! mass.
 //!
-//! A symmetric Dirichlet distribution over m values with weight α in all is a Dirichlet process whose base measure is uniform on them: its
-//! mass comes in pieces, each of which is a share Beta(1, α) of what the earlier ones left and falls on a value drawn uniformly, whether or not
-//! an earlier one fell there (Sethuraman 1994). With n_v visits of the values seen, what these have in all is Beta(Σ n, α), shared out as
-//! Dirichlet(n). So pieces are drawn until nearly nothing is left: with a prior of two visits about 34 of them, however many values there are.
+//! A symmetric Dirichlet distribution over m values with total weight α is a Dirichlet process whose base measure is
+//! uniform on them (Sethuraman 1994). Each piece takes a share Beta(1, α) of the remaining mass and falls on a value
+//! drawn uniformly, with replacement. With n_v visits of the observed values, their total mass is Beta(Σ n, α),
+//! distributed as Dirichlet(n). Pieces are drawn until the remaining mass is negligible: about 34 for a prior of two
+//! visits, however many values there are.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,22 +19,22 @@ use crate::math::exp;
 use crate::random::{exponential, gamma};
 use crate::random::{scale, splitmix64};
 
-/// States from which on rows are kept in this way; with fewer, whole tables are drawn about as fast.
+/// Number of states from which on this representation is used; with fewer, whole tables are about as fast.
 const MANY: usize = 256;
 
 /// Prior weights up to which few values have nearly all of the mass.
 const MOST_PRIOR: f64 = 8.0;
 
-/// What may be left of a row's mass, and goes to the value drawn last: single precision, as in whole tables.
+/// Negligible remaining mass of a row, which goes to the last drawn value: single precision, as in whole tables.
 const LEFT: f64 = 1.0 / (1u64 << 24) as f64;
 
 /// ln(1 / [`LEFT`])
 const LN_LEFT: f64 = 24.0 * std::f64::consts::LN_2;
 
-/// Rows for which a thread is worth asking.
+/// Number of rows from which on threads are used.
 const PARALLEL_ROWS: usize = 1 << 10;
 
-/// Sampled rows by the next states that have mass, `[block][row]`, where one factor is the whole state.
+/// Sampled rows by next states with mass, `[block][row]`, if one factor is the whole state.
 #[derive(Clone, Debug)]
 pub(crate) struct StickBreaking {
     n_states: usize,
@@ -43,7 +45,7 @@ pub(crate) struct StickBreaking {
 
 #[derive(Clone, Debug, Default)]
 struct Row {
-    /// (next state, visits) of those seen, in increasing order.
+    /// (next state, visits) of the observed ones, in increasing order.
     seen: Vec<(u32, u32)>,
     /// (next state, probability) of the sample.
     sample: Vec<(u32, f32)>,
@@ -55,13 +57,13 @@ impl StickBreaking {
         n_states >= MANY && prior <= MOST_PRIOR
     }
 
-    /// Whether the whole state is one factor that has to be learned, and this pays.
+    /// Whether the whole state is one unknown factor with enough states.
     pub(crate) fn fits(layout: &Layout, prior: f64) -> bool {
         matches!(&layout.factors[..], [only] if only.known.is_none()) && Self::pays(layout.n_states(), prior)
     }
 
-    /// Bytes of one row at most: what was seen, what is drawn of it, and pieces of the prior, of which there are a Poisson number with
-    /// mean α ln(1/[`LEFT`]); lists have room for up to twice as many.
+    /// Most bytes of one row: observed values, their samples, and pieces of the prior, a Poisson number with mean α
+    /// ln(1/[`LEFT`]). Lists have room for up to twice as many.
     pub(crate) fn row_bytes(n_states: u128, prior: f64) -> u128 {
         let mean = prior * LN_LEFT;
         let pieces = (mean + 10.0 * mean.sqrt() + 16.0) as u128;
@@ -74,7 +76,7 @@ impl StickBreaking {
         StickBreaking { n_states, prior, rows, touched: Vec::new() }
     }
 
-    /// Draws every row anew; a function of the evidence and the seed, whatever the threads.
+    /// Samples every row again; a function of the evidence and the seed, for any number of threads.
     pub(crate) fn update(&mut self, evidence: &Evidence, stale: &mut Stale, mut seed: u64) {
         for (block, counts) in evidence.transitions.iter().enumerate() {
             stale.take(block, 0, &mut self.touched);
@@ -92,7 +94,7 @@ impl StickBreaking {
         }
     }
 
-    /// E[next value] of every state and cause, `[state][cause]`.
+    /// E[next value] of every state and configuration, `[state][cause]`.
     fn mean(&self, frame: &mut Frame, block: usize, next_value: &[f64], q: &mut Vec<f64>) {
         let Frame { view, spare, .. } = frame;
         let (layout, factor) = (&view.layout, &view.layout.factors[0]);
@@ -117,7 +119,7 @@ impl StickBreaking {
         self.mean(frame, 0, next_value, out);
     }
 
-    /// q of a stage; whether losses were written in its place, as `LOSSES` asks.
+    /// q of a stage; returns whether losses were written instead, as `LOSSES` requests.
     pub(crate) fn look<const LOSSES: bool>(
         &self,
         frame: &mut Frame,
@@ -155,10 +157,10 @@ impl Row {
         (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.iter().map(of).sum::<f64>()
     }
 
-    /// One sample of the posterior with this prior weight in all.
+    /// One posterior sample with this total prior weight.
     ///
     /// # Cost
-    /// A gamma variate for each value that was seen, and two words of random bits for each piece of the prior.
+    /// A gamma variate for each observed value, and two words of random bits for each piece of the prior.
     fn draw(&mut self, n_values: usize, prior: f64, rng: &mut impl Rng) {
         let Row { seen, sample } = self;
         sample.clear();
@@ -187,7 +189,7 @@ impl Row {
     }
 }
 
-/// What a piece leaves: a variate of Beta(α, 1), which is a uniform number to the power of 1/α.
+/// The remaining share after a piece: a variate of Beta(α, 1), which is a uniform number to the power of 1/α.
 #[inline]
 fn kept(prior: f64, rng: &mut impl Rng) -> f64 {
     if prior == 2.0 {
@@ -203,7 +205,7 @@ mod tests {
 
     #[test]
     fn rows_have_the_mean_and_variance_of_their_posterior() {
-        // Many, for with little prior weight the mass is rarely where nothing was seen.
+        // Many rounds, since with little prior weight unobserved values rarely have mass.
         let (rounds, n_values) = (200_000, 6);
         for (counts, prior) in [([0u32; 6], 2.0), ([3, 0, 1, 9, 0, 0], 2.0), ([1, 0, 0, 0, 0, 0], 0.3), ([2; 6], 1.0)] {
             let seen = counts.iter().zip(0..).filter(|(n, _)| **n > 0).map(|(&n, v)| (v, n)).collect();

@@ -1,4 +1,4 @@
-//! Posterior samples of a whole table of rows: gamma variates in batches, then rows divided by their sums.
+//! Dirichlet posterior samples of a whole table of rows: gamma variates in batches, then each row divided by its sum.
 
 use crate::loops::gamma::{BATCH, Gammas, Lanes};
 use crate::loops::normalise::normalise;
@@ -22,7 +22,7 @@ impl Posterior {
         Posterior { n_values, n_lanes, prior, gammas: Gammas::new(n_batches, prior) }
     }
 
-    /// Takes in the counts of one row.
+    /// Sets the counts of one row.
     pub(crate) fn set(&mut self, row: usize, counts: &[u32]) {
         let (panel, lane) = (row / self.n_lanes, row % self.n_lanes);
         for (v, &n) in counts.iter().enumerate() {
@@ -31,10 +31,11 @@ impl Posterior {
         }
     }
 
-    /// Draws all rows into `out`, `[panel][value][lane]`; a function of the seed.
+    /// Samples all rows into `out`, `[panel][value][lane]`; a function of the seed.
     ///
     /// # Cost
-    /// One gamma variate per cell, in single precision and in wide registers. Sums and quotients are in double precision.
+    /// One gamma variate per cell, in single precision and in wide registers. Sums and quotients are in double
+    /// precision.
     pub(crate) fn sample(&mut self, seed: u64, out: &mut [f64]) {
         let mut random = Lanes::new(seed);
         simd::wide(
@@ -51,7 +52,7 @@ impl Posterior {
                 }
             },
         );
-        // Every variate of a row was below the smallest number: with a tiny prior the sample is a corner of the simplex.
+        // Every variate of a row underflowed: with a tiny prior the sample is a corner of the simplex.
         for out in out.chunks_exact_mut(panel) {
             for lane in 0..self.n_lanes {
                 if out[lane].is_nan() {
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn rows_have_the_mean_and_variance_of_their_posterior() {
-        // 3 panels of 5 lanes with 4 values each; row 7 has been seen.
+        // 3 panels of 5 lanes with 4 values each; row 7 has visits.
         let mut posterior = Posterior::new(3, 4, 5, 2.0);
         posterior.set(7, &[3, 0, 1, 9]);
         let (rounds, mut sums, mut squares) = (20_000, [[0.0; 4]; 2], [[0.0; 4]; 2]);

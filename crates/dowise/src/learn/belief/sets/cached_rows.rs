@@ -1,39 +1,40 @@
-//! The best or pessimistic members of balls over whole states, kept from stage to stage and from plan to plan.
+//! Cached optimistic or pessimistic estimates of Kullback–Leibler balls over whole states, reused across stages and
+//! plans.
 //!
-//! A row is solved anew only if it was seen since, or if what a value that it has seen loses has changed. Where interventions are the
-//! causes, only rows that can be best are solved at all (`pruned_rows.rs`).
+//! A row is solved again only if it was visited since, or if the loss of one of its observed next states has changed.
+//! If interventions are the configurations, only rows that can be optimal are solved (`pruned_rows.rs`).
 
 use super::kl::{FEW_VALUES, KlBalls};
 use crate::loops::kl_ball::{LANES, Rows};
 use crate::loops::simd;
 
-/// What the rows of a stage lost at least, at the last looks.
+/// Cached least losses of the rows of a stage.
 #[derive(Clone, Debug)]
 pub(super) struct Backend {
     /// Least losses, `[row]`.
     least: Vec<f64>,
-    /// The look for which that was right last, `[row]`; 0 where the row was seen since.
+    /// The last lookahead for which the least loss was valid, `[row]`; 0 if the row was visited since.
     settled: Vec<u32>,
-    /// Where the last search for it ended, `[row]`: where the next one begins, which makes no difference to what it finds.
+    /// End point of the last search, `[row]`: the start of the next one, which does not affect its result.
     ended: Vec<f64>,
-    /// Number of the present look, from 1.
+    /// Number of the present lookahead, from 1.
     look: u32,
-    /// What each next value lost at the last look, and the look at which that was new.
+    /// Loss of each next value at the last lookahead, and the lookahead of its last change.
     losses: Vec<f64>,
     changed: Vec<u32>,
-    /// The look at which one of them was, and how many were not at this one.
+    /// The lookahead of the last change of any loss, and the number of unchanged losses at the present one.
     last_change: u32,
     n_unchanged: usize,
-    /// Rows that are being solved, and which they are.
+    /// Rows to solve, and their numbers.
     pending: Rows<LANES>,
     rows: [u32; LANES],
 }
 
-/// Rows of a tile up to which they are moved to be solved with others.
+/// Number of rows of a tile up to which they are moved to be solved with others.
 const FEW_WRONG: usize = 2;
 
 impl Backend {
-    /// Nothing yet.
+    /// An empty cache.
     pub(super) fn new(n_rows: usize, n_values: usize) -> Backend {
         Backend {
             least: vec![0.0; n_rows],
@@ -49,19 +50,19 @@ impl Backend {
         }
     }
 
-    /// Bytes that this takes: a least loss, the look for it and where it was found of every row; losses and looks of values, and rows
-    /// side by side.
+    /// Bytes of the cache: a least loss, its lookahead and end point for every row; losses and lookaheads of values;
+    /// and rows side by side.
     pub(super) fn bytes(n_rows: u128, n_values: u128) -> u128 {
         let values = n_values.saturating_mul(8 + 4 + 16 * LANES as u128);
         n_rows.saturating_mul(8 + 4 + 8).saturating_add(values)
     }
 
-    /// A row was seen.
+    /// Invalidates a visited row.
     pub(super) fn touch(&mut self, row: usize) {
         self.settled[row] = 0;
     }
 
-    /// Begins a look at values that the balls are prepared for.
+    /// Begins a lookahead with the values for which the balls are prepared.
     pub(super) fn begin(&mut self, balls: &KlBalls) {
         if self.look == u32::MAX {
             (self.look, self.last_change) = (0, 0);
@@ -78,7 +79,8 @@ impl Backend {
         }
     }
 
-    /// Whether what is known of a row is right for this look, without a search; it is marked so then.
+    /// Whether the cached loss of a row is valid for this lookahead, without a search; if so, the row is marked as
+    /// settled.
     #[inline(always)]
     pub(super) fn is_right(&mut self, balls: &KlBalls, row: usize) -> bool {
         let at = self.settled[row];
@@ -88,10 +90,10 @@ impl Backend {
         let seen = balls.seen_of(row);
         let unchanged = || self.last_change <= at || seen.iter().all(|&v| self.changed[v as usize] <= at);
         if seen.is_empty() {
-            // Everything may be.
+            // Any distribution is possible.
             self.least[row] = 0.0;
         } else if at == 0 || seen.len() > self.n_unchanged || !unchanged() {
-            // A row of more values than have not changed just now has seen one that has.
+            // A row with more observed values than there are unchanged ones has observed a changed one.
             return false;
         }
         self.settled[row] = self.look;
@@ -104,7 +106,7 @@ impl Backend {
         self.settled[row] == self.look
     }
 
-    /// What it is, then.
+    /// The least loss of a settled row.
     #[inline(always)]
     pub(super) fn least(&self, row: usize) -> f64 {
         self.least[row]
@@ -116,19 +118,19 @@ impl Backend {
         self.ended[row]
     }
 
-    /// Tells where the next search begins.
+    /// Sets the start of the next search.
     #[inline(always)]
     pub(super) fn begin_at(&mut self, row: usize, start: f64) {
         self.ended[row] = start;
     }
 
-    /// A row's least loss was found, and where.
+    /// Stores a row's least loss and the end point of the search.
     #[inline(always)]
     pub(super) fn found(&mut self, row: usize, least: f64, at: f64) {
         (self.least[row], self.ended[row], self.settled[row]) = (least, at, self.look);
     }
 
-    /// Adds a row to those that are solved next; whether they are as many as are solved at a time.
+    /// Adds a row to those to solve next; returns whether the batch is full.
     #[inline(always)]
     pub(super) fn ask(&mut self, balls: &KlBalls, row: usize) -> bool {
         self.rows[self.pending.n_rows()] = row as u32;
@@ -136,7 +138,7 @@ impl Backend {
         self.pending.is_full()
     }
 
-    /// Solves them: the rows, and how many they are.
+    /// Solves the batch: the rows, and their number.
     #[inline(always)]
     pub(super) fn answer(&mut self) -> ([u32; LANES], usize) {
         let (rows, n) = (self.rows, self.pending.n_rows());
@@ -148,7 +150,7 @@ impl Backend {
         (rows, n)
     }
 
-    /// Adds a row, and solves them if they are as many as are solved at a time.
+    /// Adds a row, and solves the batch if it is full.
     #[inline(always)]
     fn ask_at_once(&mut self, balls: &KlBalls, row: usize) {
         if self.ask(balls, row) {
@@ -156,7 +158,7 @@ impl Backend {
         }
     }
 
-    /// The rows from a tile's first on: one look at all of them, and those that are not solved by it asked for.
+    /// Evaluates the rows of a tile once, and adds the unsolved ones to the batch.
     #[inline(always)]
     fn look_at_tile(&mut self, balls: &KlBalls, first: usize) {
         let n = LANES.min(self.least.len() - first);
@@ -189,7 +191,7 @@ impl Backend {
         }
     }
 
-    /// The best (or worst) expected next value of every row.
+    /// The optimistic (or pessimistic) expected next value of every row.
     pub(super) fn look(&mut self, balls: &KlBalls, q: &mut Vec<f64>) {
         self.begin(balls);
         simd::wide(

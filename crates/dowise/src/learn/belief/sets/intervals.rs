@@ -1,11 +1,12 @@
-//! Two values: an interval for the second of them, the better or the worse end of which is taken.
+//! Confidence intervals for binary variables: the optimistic or pessimistic end of the interval is used.
 
 use super::Side;
 use crate::loops::binary;
 use crate::loops::ends::Ends;
 use crate::plan::{Binary, Expect};
 
-/// An interval for the second of two values, for every row and cause; the better or the worse end is taken.
+/// A confidence interval for the second of two values, for every row and configuration; the optimistic or pessimistic
+/// end is used.
 #[derive(Clone, Debug)]
 pub(super) struct Intervals {
     /// `[row][cause]`
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
     use crate::plan::Contraction;
 
-    /// A factor that does not say that it could be marginalised out in place.
+    /// A factor that does not announce in-place marginalisation.
     struct Moved<'a>(&'a Intervals);
 
     impl Expect for Moved<'_> {
@@ -70,7 +71,8 @@ mod tests {
         }
     }
 
-    /// Causes that fill registers and others, arrays below and above every size from which on they are cut up or shared.
+    /// Configurations that fill registers and others, and arrays below and above every size at which they are split or
+    /// shared.
     #[test]
     fn in_place_has_the_bits_of_array_to_array() {
         let mut numbers = (1..).map(|i| (f64::from(i) * 0.618_034).fract());
@@ -85,7 +87,7 @@ mod tests {
                         Intervals { lo, hi, side, n_causes }
                     })
                     .collect();
-                // Some values are the same, so that nothing is gained.
+                // Some values are equal, so that there is no gain.
                 let value: Vec<f64> = (&mut numbers).take(1 << m).map(|x| (8.0 * x).floor()).collect();
                 let scopes: Vec<Vec<usize>> = (0..m).map(|i| vec![i]).collect();
                 let contraction = Contraction::new(&vec![2; m], &scopes, n_causes);

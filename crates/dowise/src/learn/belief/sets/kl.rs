@@ -1,11 +1,11 @@
-//! Kullback–Leibler balls around the frequencies of rows, the best or pessimistic member of which is taken.
+//! Kullback–Leibler balls around the frequencies of rows, and their optimistic or pessimistic distribution.
 
 use super::Side;
 use crate::learn::belief::confidence::kl_interval;
 use crate::loops::kl_ball::{Ball, LANES, Lanes, Once, Rows, look_once};
 use crate::plan::Expect;
 
-/// A ball for every count row, kept by the values that were seen, and the rows that cells share.
+/// A ball for every count row, stored by observed values, and the rows that cells share.
 #[derive(Clone, Debug)]
 pub(super) struct KlBalls {
     rows: Vec<Row>,
@@ -13,18 +13,18 @@ pub(super) struct KlBalls {
     row_of: Option<Vec<u32>>,
     pub(super) n_values: usize,
     side: Side,
-    /// The best of the next values, and what each loses against it, where they are the same for all rows and were found
-    /// beforehand; values times the sign of the side.
+    /// The best next value, and the loss of each value against it, if all rows share them and they are prepared;
+    /// values times the sign of the side.
     best: f64,
     losses: Vec<f64>,
-    /// The same balls side by side, where they are few values each and solved whole tables at a time.
+    /// The same balls side by side, if they have few values each and whole tables are solved at a time.
     tiles: Option<Tiles>,
-    /// The same balls as numbers in line, where they are few values each and rows are moved to be looked at: frequencies of all values, ε
-    /// and e^−ε, `[row]`.
+    /// The same balls in contiguous memory, if they have few values each and rows are moved: frequencies of all
+    /// values, ε and e^−ε, `[row]`.
     lines: Option<Vec<f64>>,
 }
 
-/// Balls of rows that lie side by side, `LANES` to a tile.
+/// Balls of adjacent rows, `LANES` to a tile.
 #[derive(Clone, Debug)]
 struct Tiles {
     /// Frequencies, `[tile][value][lane]`; zeros in lanes without a row.
@@ -44,24 +44,24 @@ impl Tiles {
     }
 }
 
-/// One ball: as much memory as values were seen, in powers of two.
+/// One ball: memory for the observed values, in powers of two.
 #[derive(Clone, Debug)]
 struct Row {
     ball: Ball,
-    /// The values that were seen.
+    /// The observed values.
     seen: Vec<u32>,
     /// Their frequencies.
     prob: Vec<f64>,
 }
 
-/// Values up to which a row has room for all of them from the beginning.
+/// Number of values up to which a row has room for all of them from the beginning.
 pub(super) const FEW_VALUES: usize = 64;
 
-/// Values up to which rows also lie side by side, seen or not.
+/// Number of values up to which rows are also stored side by side.
 const TILED_VALUES: usize = 16;
 
 impl Row {
-    /// Makes room for this many values, with none to spare beyond those that there are.
+    /// Reserves room for this many values, and never more than there are.
     fn reserve(&mut self, n: usize, n_values: usize) {
         if n > self.prob.capacity() {
             let room = n.next_power_of_two().min(n_values);
@@ -72,7 +72,7 @@ impl Row {
 }
 
 impl KlBalls {
-    /// Balls that allow anything.
+    /// Balls that contain all distributions.
     pub(super) fn new(n_rows: usize, n_values: usize, row_of: Option<Vec<u32>>, side: Side) -> KlBalls {
         let row = || {
             let mut row = Row { ball: Ball::new(f64::INFINITY), seen: Vec::new(), prob: Vec::new() };
@@ -83,7 +83,7 @@ impl KlBalls {
         KlBalls { rows, row_of, n_values, side, best: 0.0, losses: Vec::new(), tiles: None, lines: None }
     }
 
-    /// Lays rows of few values side by side as well, for [`KlBalls::look_at_tile`].
+    /// Also stores rows of few values side by side, for [`KlBalls::look_at_tile`].
     pub(super) fn lay_side_by_side(&mut self) {
         if self.n_values > TILED_VALUES {
             return;
@@ -100,7 +100,7 @@ impl KlBalls {
         self.tiles = Some(tiles);
     }
 
-    /// Lays rows of few values in line as well, for [`KlBalls::fill`].
+    /// Also stores rows of few values contiguously, for [`KlBalls::fill`].
     pub(super) fn lay_in_line(&mut self) {
         if self.n_values <= TILED_VALUES {
             let row = std::iter::repeat_n(0.0, self.n_values).chain([f64::INFINITY, 0.0]);
@@ -109,7 +109,7 @@ impl KlBalls {
         }
     }
 
-    /// Whether they are.
+    /// Whether rows are stored contiguously.
     #[inline(always)]
     pub(super) fn are_in_line(&self) -> bool {
         self.lines.is_some()
@@ -124,7 +124,7 @@ impl KlBalls {
         (line[self.n_values], line[self.n_values + 1]) = (ball.radius, ball.kept);
     }
 
-    /// Puts a row in line into a lane, with a search that begins where it is known.
+    /// Puts a contiguous row into a lane, with a given start of the search.
     #[inline(always)]
     pub(super) fn fill(&self, lanes: &mut Lanes, lane: usize, row: usize, start: f64) {
         let n = self.n_values;
@@ -136,12 +136,12 @@ impl KlBalls {
         (lanes.radius[lane], lanes.kept[lane], lanes.start[lane]) = (line[n], line[n + 1], start);
     }
 
-    /// Whether rows lie side by side.
+    /// Whether rows are stored side by side.
     pub(super) fn are_side_by_side(&self) -> bool {
         self.tiles.is_some()
     }
 
-    /// One look at the rows of a tile, with searches that begin where they are given.
+    /// One evaluation of the rows of a tile, with given starts of the searches.
     #[inline(always)]
     pub(super) fn look_at_tile(&self, tile: usize, start: &[f64; LANES]) -> Once<LANES> {
         let tiles = self.tiles.as_ref().expect("invariant: asked for only where rows lie side by side");
@@ -149,7 +149,7 @@ impl KlBalls {
         look_once(mass, &self.losses[..self.n_values], (&tiles.radius[tile], &tiles.kept[tile]), start)
     }
 
-    /// Bytes that a ball over this number of values takes at most.
+    /// Bytes of a ball over this number of values at most.
     pub(super) fn row_bytes(n_values: u128) -> u128 {
         let aside = if n_values <= TILED_VALUES as u128 { n_values.saturating_mul(8).saturating_add(16) } else { 0 };
         n_values.saturating_mul(8 + 4).saturating_add(aside).saturating_add(size_of::<Row>() as u128)
@@ -173,7 +173,7 @@ impl KlBalls {
         self.set_line(i);
     }
 
-    /// Finds what the next values that all rows and causes share lose against the best, once for all of them.
+    /// Computes the losses of the next values against the best, once for all rows and configurations.
     pub(super) fn prepare(&mut self, next_value: &[f64]) {
         let sign = self.side.sign();
         self.best = next_value.iter().fold(f64::NEG_INFINITY, |best, v| best.max(sign * v));
@@ -181,42 +181,43 @@ impl KlBalls {
         self.losses.extend(next_value.iter().map(|v| self.best - sign * v));
     }
 
-    /// Adds a row to those that are solved next, by what values lose; the search begins where it is known.
+    /// Adds a row to those to solve next, with the losses of values and a start of the search.
     #[inline(always)]
     pub(super) fn add_to(&self, rows: &mut Rows<LANES>, row: usize, start: f64, loss: impl Fn(usize) -> f64) {
         let Row { ball, seen, prob } = &self.rows[row];
         rows.add(seen.iter().zip(prob).map(|(&v, &p)| (p, loss(v as usize))), *ball, start);
     }
 
-    /// The values of a row that were seen.
+    /// The observed values of a row.
     #[inline(always)]
     pub(super) fn seen_of(&self, row: usize) -> &[u32] {
         &self.rows[row].seen
     }
 
-    /// Whether anything was seen of a row.
+    /// Whether a row has visits.
     #[inline(always)]
     pub(super) fn is_seen(&self, row: usize) -> bool {
         !self.rows[row].seen.is_empty()
     }
 
-    /// The best of the next values that were prepared, times the sign.
+    /// The best of the prepared next values, times the sign.
     pub(super) fn best(&self) -> f64 {
         self.best
     }
 
-    /// What each of them loses against it.
+    /// The loss of each of them.
     #[inline(always)]
     pub(super) fn losses(&self) -> &[f64] {
         &self.losses
     }
 
-    /// By what values are multiplied.
+    /// Sign of the values.
     pub(super) fn sign(&self) -> f64 {
         self.side.sign()
     }
 
-    /// Within what the probability of each value lies in a cell: a ball is a Kullback–Leibler interval in every single coordinate.
+    /// Bounds of the probability of each value in a cell: a ball is a Kullback–Leibler interval in every single
+    /// coordinate.
     pub(super) fn entries(&self, cell: usize, add: &mut impl FnMut((f64, f64))) {
         let row = self.row_of.as_ref().map_or(cell, |rows| rows[cell] as usize);
         let Row { ball: Ball { radius, .. }, seen, prob } = &self.rows[row];
@@ -295,7 +296,7 @@ mod tests {
                 let mut next: Vec<f64> = (0..n_states).map(|v| number(v * v + 3)).collect();
                 let mut q = Vec::new();
                 for step in 0..150 {
-                    // A row is seen, and now and then one value changes, or all of them, by much or by little.
+                    // A row is visited, and sometimes one value or all of them change, by much or by little.
                     let row = step * 7 % (n_states * n_causes);
                     let counts: Vec<u32> = (0..n_states).map(|v| (step * (v + row) % 5) as u32).collect();
                     let n: u32 = counts.iter().sum();

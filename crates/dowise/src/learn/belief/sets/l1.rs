@@ -1,10 +1,11 @@
-//! L1 balls around the frequencies of rows, the best or pessimistic member of which is taken.
+//! L1 balls around the frequencies of rows, and their optimistic or pessimistic distribution.
 
 use super::Side;
 use crate::loops::balls::{best_of_ball, best_of_balls};
 use crate::plan::Expect;
 
-/// An L1 ball around the empirical row, for every row and cause; the best or the pessimistic member is taken.
+/// An L1 ball around the frequencies, for every row and configuration, with its optimistic or pessimistic
+/// distribution.
 #[derive(Clone, Debug)]
 pub(super) struct Balls {
     /// `[row][value][cause]`
@@ -13,14 +14,14 @@ pub(super) struct Balls {
     pub(super) movable: Vec<f64>,
     pub(super) n_values: usize,
     side: Side,
-    /// The order of the next values, those that lose mass first, where it is the same for all rows and was found beforehand.
+    /// The order of the next values, those that lose mass first, if all rows share it and it is prepared.
     order: Vec<usize>,
     /// Those next values times the sign of the side.
     next: Vec<f64>,
 }
 
 impl Balls {
-    /// Balls that allow anything; `cells` is the number of rows times causes.
+    /// Balls that contain all distributions; `cells` is the number of rows times causes.
     pub(super) fn new(cells: usize, n_values: usize, side: Side) -> Balls {
         Balls {
             prob: vec![0.0; cells * n_values],
@@ -32,13 +33,13 @@ impl Balls {
         }
     }
 
-    /// Within what the probability of a value lies in a cell.
+    /// Bounds of the probability of a value in a cell.
     pub(super) fn entry(&self, cell: usize, n_causes: usize, value: usize) -> (f64, f64) {
         let p = self.prob[(cell / n_causes * self.n_values + value) * n_causes + cell % n_causes];
         ((p - self.movable[cell]).max(0.0), (p + self.movable[cell]).min(1.0))
     }
 
-    /// Finds the order of next values that all rows and causes share, once for all of them.
+    /// Computes the order of next values, once for all rows and configurations.
     pub(super) fn prepare(&mut self, next_value: &[f64]) {
         let sign = self.side.sign();
         self.next.clear();
@@ -48,7 +49,7 @@ impl Balls {
         sort(&mut self.order, &self.next);
     }
 
-    /// The optimistic member of each ball for the values of `at` times the sign of the side.
+    /// The optimistic distribution of each ball for the values of `at` times the sign of the side.
     #[inline(always)]
     fn expect_with<'a>(&self, row: usize, at: impl Fn(usize) -> &'a [f64], out: &mut [f64], sign: f64) {
         let n = out.len();
@@ -80,10 +81,10 @@ impl Balls {
     }
 }
 
-/// Values up to which their order is found without a list on the heap.
+/// Number of values up to which sorting needs no heap.
 const FEW_VALUES: usize = 128;
 
-/// Puts values in order, worst first.
+/// Sorts values, worst first.
 fn sort(order: &mut [usize], next: &[f64]) {
     order.sort_unstable_by(|&a, &b| next[a].total_cmp(&next[b]).then(a.cmp(&b)));
 }

@@ -1,4 +1,4 @@
-//! Confidence sets for rows of probabilities, and the best or pessimistic member of each.
+//! Confidence sets for rows of probabilities, with the optimistic or pessimistic distribution of each.
 
 mod cached_rows;
 mod intervals;
@@ -19,17 +19,17 @@ use crate::learn::options::Sets;
 use crate::learn::view::FactorLayout;
 use crate::plan::{Binary, Expect};
 
-/// Bytes of a Kullback–Leibler ball over this number of values at most.
+/// Most bytes of a Kullback–Leibler ball over this number of values.
 pub(crate) fn ball_bytes(n_values: u128) -> u128 {
     KlBalls::row_bytes(n_values)
 }
 
-/// Bytes of what is kept of balls over whole states, for one stage.
+/// Bytes of the cache of balls over whole states, for one stage.
 pub(crate) fn kept_bytes(n_rows: u128, n_values: u128) -> u128 {
     PrunedRows::bytes(n_rows, n_values)
 }
 
-/// Which member of a set is taken.
+/// Whether a set is used optimistically or pessimistically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Best,
@@ -37,7 +37,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// The pessimistic member is the best one for values times −1, times −1 again.
+    /// The pessimistic estimate is the optimistic one for values times −1, times −1 again.
     fn sign(self) -> f64 {
         match self {
             Side::Best => 1.0,
@@ -51,24 +51,24 @@ impl Side {
 pub(crate) struct SetsBelief {
     confidence: Confidence,
     tables: Vec<Vec<Table>>,
-    /// For each stage, where the state is seen whole and sets are Kullback–Leibler balls.
+    /// One per stage, for Kullback–Leibler balls over whole states.
     kept: Vec<Stage>,
     touched: Vec<u32>,
-    /// Factors and rows that intervals are asked for.
+    /// Factors and rows whose intervals are requested.
     asked: Vec<(u32, u32)>,
 }
 
-/// What is kept of balls over whole states for a stage.
+/// Cache of balls over whole states for a stage.
 #[derive(Clone, Debug)]
 enum Stage {
-    /// Every row is solved.
+    /// Solves every row.
     Every(Box<Backend>),
-    /// Only rows that can be best are.
+    /// Solves only rows that can be optimal.
     PrunedRows(Box<PrunedRows>),
 }
 
 impl Stage {
-    /// A row was seen.
+    /// Invalidates a visited row.
     fn touch(&mut self, row: usize) {
         match self {
             Stage::Every(kept) => kept.touch(row),
@@ -113,7 +113,7 @@ impl Expect for Table {
 }
 
 impl Table {
-    /// Sets that allow anything, or a transition that is known.
+    /// Sets that contain all distributions, or a known transition.
     fn new(factor: &FactorLayout, n_causes: usize, kind: Sets, side: Side) -> Table {
         let (cells, n_values) = (factor.n_state_rows * n_causes, factor.n_values);
         let known =
@@ -142,7 +142,7 @@ impl Table {
         }
     }
 
-    /// Sets the balls of the cells that rows of counts stand for.
+    /// Sets the balls of the cells that share rows of counts.
     fn set_balls(
         &mut self,
         confidence: &Confidence,
@@ -180,8 +180,8 @@ impl Table {
 }
 
 impl SetsBelief {
-    /// Sets of which the best or the pessimistic members are taken. With a margin, only rows that can be best in their state up to it need be
-    /// right when whole stages are looked at, where interventions are the causes.
+    /// Confidence sets with their optimistic or pessimistic use. With a margin, if interventions are the
+    /// configurations, whole-stage lookaheads need only be right for rows that can be optimal in their state up to it.
     pub(crate) fn new(frame: &Frame, confidence: Confidence, side: Side, margin: Option<f64>) -> SetsBelief {
         let layout = frame.layout();
         let tables =
@@ -205,14 +205,14 @@ impl SetsBelief {
         } else {
             Vec::new()
         };
-        // What can be seen between two plans.
+        // Rows that can be visited between two plans.
         let rows = |factor: &FactorLayout| factor.n_rows;
         let asked = Vec::with_capacity(layout.factors.iter().filter(|factor| factor.n_values == 2).map(rows).sum());
         let touched = Vec::with_capacity(layout.factors.iter().map(rows).max().unwrap_or(0));
         SetsBelief { confidence, tables, kept, touched, asked }
     }
 
-    /// Reads the rows that have changed.
+    /// Updates the changed rows.
     pub(crate) fn update(&mut self, frame: &Frame, evidence: &Evidence, stale: &mut Stale) {
         let layout = frame.layout();
         for (block, counts) in evidence.transitions.iter().enumerate() {
@@ -220,7 +220,7 @@ impl SetsBelief {
             for (i, (factor, counts)) in layout.factors.iter().zip(counts).enumerate() {
                 stale.take(block, i, &mut self.touched);
                 match &mut self.tables[block][i] {
-                    // Found below for all factors together, several at a time.
+                    // Computed below for all factors together, several at a time.
                     Table::Intervals(_) => self.asked.extend(self.touched.iter().map(|&row| (i as u32, row))),
                     table @ (Table::Balls(_) | Table::KlBalls(_)) => {
                         table.set_balls(&self.confidence, factor, &self.touched, layout.n_causes, counts);
@@ -245,14 +245,14 @@ impl SetsBelief {
         }
     }
 
-    /// E[next value | s, c] of the members that are taken, `[state][cause]`: no rewards, no ceiling.
+    /// Optimistic or pessimistic E[next value | s, c], `[state][cause]`: no rewards, no ceiling.
     pub(crate) fn expect(&mut self, frame: &mut Frame, stage: usize, next_value: &[f64], out: &mut Vec<f64>) {
         let block = frame.view.block(stage);
         self.prepare(block, next_value);
         frame.contraction.apply(&self.tables[block], next_value, out, &mut frame.spare);
     }
 
-    /// Within what every single probability of a factor lies, as `[state row][cause][value]`: the least, and the greatest.
+    /// Bounds of every single probability of a factor, as `[state row][cause][value]`: the least, and the greatest.
     pub(crate) fn entries(&self, frame: &Frame, block: usize, factor: usize) -> [Vec<f64>; 2] {
         let layout = frame.layout();
         let FactorLayout { n_state_rows, n_values, .. } = layout.factors[factor];
@@ -275,7 +275,7 @@ impl SetsBelief {
         ends
     }
 
-    /// q of a stage; whether losses were written in its place, as `LOSSES` asks.
+    /// q of a stage; returns whether losses were written instead, as `LOSSES` requests.
     pub(crate) fn look<const LOSSES: bool>(
         &mut self,
         frame: &mut Frame,
@@ -284,7 +284,7 @@ impl SetsBelief {
         q: &mut Vec<f64>,
     ) -> bool {
         let block = frame.view.block(stage);
-        // Only of balls over whole states anything is kept.
+        // Only balls over whole states have a cache.
         if let ([Table::KlBalls(balls)], Some(kept)) = (&mut self.tables[block][..], self.kept.get_mut(stage)) {
             balls.prepare(next_value);
             match (kept, &frame.view.actions) {
@@ -320,7 +320,7 @@ impl SetsBelief {
         }
     }
 
-    /// Where the state is seen whole, every row has the same next values.
+    /// For whole states, every row has the same next values.
     fn prepare(&mut self, block: usize, next_value: &[f64]) {
         let [table] = &mut self.tables[block][..] else { return };
         match table {

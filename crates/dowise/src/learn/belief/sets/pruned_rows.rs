@@ -1,12 +1,13 @@
-//! Of balls over whole states, only the rows that can be best in their state: where interventions are the causes.
+//! Pruned optimistic rows: of balls over whole states, only the rows that can be optimal in their state are solved.
 //!
-//! If every next value rose by at most ρ, so did the best expected value of every ball. So a value found once, plus all rises since
-//! then, is a bound, and most rows are never solved again before they are near the best. With all rows solved an episode of `ucbvi` at 8
-//! states and 64 interventions takes 3.4x as long (example `episode_times`).
+//! This applies if interventions are the configurations. If every next value rises by at most ρ, the optimistic
+//! expectation of every ball rises by at most ρ. So an earlier value plus all later rises is an upper bound, and most
+//! rows need no new solution. If all rows are solved, an episode of `ucbvi` at 8 states and 64 interventions takes
+//! 3.4x as long (example `episode_times`).
 //!
-//! The rows that were best at the last look and those that were seen since are looked at first, then all whose bounds are no worse than
-//! the best of these. One look bounds a row from any point (weak duality, `loops/kl_ball.rs`): what falls short by it is left
-//! unsolved, what is not solved by it is looked at again beside the next rows.
+//! The rows that were optimal at the last lookahead and the rows visited since are solved first, then all rows whose
+//! bounds reach the best of these. One evaluation bounds a row from any point (weak duality, `loops/kl_ball.rs`). Rows
+//! whose bound falls short stay unsolved; the others are refined together with the next rows.
 
 use super::cached_rows::Backend;
 use super::kl::{FEW_VALUES, KlBalls};
@@ -14,47 +15,47 @@ use crate::learn::view::ActionList;
 use crate::loops::kl_ball::{LANES, Lanes, look_once};
 use crate::loops::simd;
 
-/// What the rows of a stage lost at least, and upper bounds of what they are worth: a row whose bound is below what another row is
-/// surely worth cannot be best.
+/// Least losses of the rows of a stage, and upper bounds of their values: a row whose bound is below a lower bound of
+/// another row cannot be optimal.
 #[derive(Clone, Debug)]
 pub(super) struct PrunedRows {
     kept: Backend,
-    /// By how much a row that is not solved must fall short.
+    /// Margin by which an unsolved row must fall short.
     margin: f64,
-    /// The next values at the last look.
+    /// The next values at the last lookahead.
     values: Vec<f64>,
-    /// The sum of the greatest rises of all looks.
+    /// The sum of the greatest rises of all lookaheads.
     rise: f64,
-    /// What a row was worth less the rises up to then, `[row]`; infinite where it is not known.
+    /// The value of a row less the rises up to then, `[row]`; infinite if unknown.
     bound: Vec<f64>,
-    /// Rows whose bounds were forgotten since the last look.
+    /// Rows with bounds invalidated since the last lookahead.
     seen: Vec<u32>,
-    /// Losses and costs of all rows.
+    /// Losses plus costs of all rows.
     net: Vec<f64>,
-    /// The best row of each state that is known, and its loss and cost.
+    /// The best known row of each state, and its loss plus cost.
     winner: Vec<u32>,
     least: Vec<f64>,
-    /// States whose best row is not known yet.
+    /// States whose best row is unknown.
     open: Vec<u32>,
-    /// Rows that are to be looked at, and room for some side by side.
+    /// Rows to evaluate, and buffers for some side by side.
     queue: Vec<u32>,
     lanes: Lanes,
 }
 
-/// Share of the greatest loss by which a row that is solved, or a bound from one look, may be off.
+/// Relative error, of the greatest loss, of a solved row or of a bound from one evaluation.
 const SOLVED_WITHIN: f64 = 1e-10;
 
-/// Share of the greatest value by which sums of rises may be off at each look.
+/// Relative error, of the greatest value, of the sum of rises at each lookahead.
 const ROUNDING: f64 = 1e-15;
 
-/// Times the greatest value, the sum of rises from which on bounds are forgotten, so that rounding stays small.
+/// Multiple of the greatest value at which the sum of rises is reset, so that rounding stays small.
 const MOST_RISE: f64 = 64.0;
 
-/// Numbers that are compared with a limit at a time.
+/// Numbers compared with a limit at a time.
 const TILE: usize = 16;
 
 impl PrunedRows {
-    /// Nothing yet. Rows that can be best up to the margin are solved.
+    /// An empty cache. Rows that can be optimal up to the margin are solved.
     pub(super) fn new(n_rows: usize, n_values: usize, n_states: usize, margin: f64) -> PrunedRows {
         let n = n_rows / n_states;
         PrunedRows {
@@ -68,14 +69,14 @@ impl PrunedRows {
             winner: (0..n_states).map(|state| (state * n) as u32).collect(),
             least: vec![f64::INFINITY; n_states],
             open: Vec::with_capacity(n_states),
-            // A row may be asked for and then once more.
+            // A row may be requested twice.
             queue: Vec::with_capacity(2 * n_rows),
             lanes: Lanes::new(if n_values <= FEW_VALUES { n_values } else { 0 }),
         }
     }
 
-    /// Bytes that this takes: what is kept of every row, a bound, a net loss and places in two lists; of every state its best row, what
-    /// that loses, and a place in a list.
+    /// Bytes of the cache: for every row its cached loss, a bound, a net loss and places in two lists; for every state
+    /// its best row, that row's loss, and a place in a list.
     pub(super) fn bytes(n_rows: u128, n_values: u128) -> u128 {
         let rows = n_rows.saturating_mul(8 + 8 + 4 + 8);
         let values = n_values.saturating_mul(8 + 4 + 8 + 4 + 8 * LANES as u128);
@@ -83,7 +84,7 @@ impl PrunedRows {
         Backend::bytes(n_rows, n_values).saturating_add(rows).saturating_add(values).saturating_add(own)
     }
 
-    /// A row was seen.
+    /// Invalidates a visited row.
     pub(super) fn touch(&mut self, row: usize) {
         self.kept.touch(row);
         if self.bound[row] < f64::INFINITY {
@@ -92,11 +93,12 @@ impl PrunedRows {
         }
     }
 
-    /// min(cap, reward + best expected next value) of every row that may be best in its state up to the margin, as a loss against the
-    /// cap if `LOSSES`; of the others something greater (a loss that is less) that still falls short.
+    /// min(cap, reward + optimistic expected next value) of every row that may be optimal in its state up to the
+    /// margin, as a loss against the cap if `LOSSES`. For the others an upper bound (a smaller loss) that still falls
+    /// short.
     ///
     /// # Cost
-    /// A comparison for every row, and the solution of those that come near the best.
+    /// A comparison for every row, and the solution of those near the best.
     pub(super) fn look<const LOSSES: bool>(
         &mut self,
         balls: &KlBalls,
@@ -118,7 +120,7 @@ impl PrunedRows {
         );
     }
 
-    /// Takes in the next values of a look.
+    /// Records the next values of a lookahead.
     fn rise_to(&mut self, next_value: &[f64]) {
         let scale = next_value.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
         let steps = next_value.iter().zip(&self.values).map(|(now, then)| now - then);
@@ -136,7 +138,7 @@ impl PrunedRows {
     }
 }
 
-/// One look at a stage.
+/// One lookahead at a stage.
 struct Look<'a, const LOSSES: bool> {
     pruned_rows: &'a mut PrunedRows,
     balls: &'a KlBalls,
@@ -145,7 +147,7 @@ struct Look<'a, const LOSSES: bool> {
     rewards: &'a [f64],
     cap: f64,
     margin: f64,
-    /// Losses of rows, or values times −1: the least is the best.
+    /// Losses of rows, or values times −1: the least is optimal.
     out: &'a mut [f64],
 }
 
@@ -158,7 +160,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         }
         for place in 0..self.pruned_rows.seen.len() {
             let row = self.pruned_rows.seen[place];
-            // Those were asked for just now.
+            // Those were just requested.
             if self.pruned_rows.winner[row as usize / self.list.actions.len()] != row {
                 self.ask(row);
             }
@@ -186,7 +188,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         }
     }
 
-    /// Every row by its bound, and no state with a best row.
+    /// Initialises every row with its bound, and no state with a best row.
     #[inline(always)]
     fn begin(&mut self) {
         let (best, rise, cap) = (self.balls.best(), self.pruned_rows.rise, self.cap);
@@ -203,7 +205,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         self.pruned_rows.open.extend(0..n_states as u32);
     }
 
-    /// Settles a row if it is known, or puts it among those that are to be looked at.
+    /// Settles a row with a valid cached loss, or adds it to the queue.
     #[inline(always)]
     fn ask(&mut self, row: u32) {
         let i = row as usize;
@@ -217,7 +219,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         }
     }
 
-    /// Asks for the rows of a state that may be as good as the best that is known.
+    /// Requests the rows of a state that may reach the best known one.
     #[inline(always)]
     fn ask_near_best(&mut self, state: usize) {
         let n = self.list.actions.len();
@@ -243,7 +245,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         }
     }
 
-    /// Takes a row's least loss, or a bound of it, into account; its loss and cost.
+    /// Records a row's least loss, or a bound of it; returns its loss plus cost.
     #[inline(always)]
     fn set(&mut self, row: usize, least: f64, is_seen: bool) -> f64 {
         let worth = self.balls.best() - least;
@@ -259,7 +261,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         self.pruned_rows.net[row]
     }
 
-    /// A row's least loss is known.
+    /// Settles a row with its least loss.
     #[inline(always)]
     fn settle(&mut self, row: usize, least: f64, is_seen: bool) {
         let number = self.set(row, least, is_seen);
@@ -269,7 +271,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         }
     }
 
-    /// Settles the rows that are to be looked at, or finds that they fall short.
+    /// Settles the rows of the queue, or proves that they fall short.
     #[inline(always)]
     fn answer(&mut self) {
         let first_looks = if self.balls.are_in_line() { self.pruned_rows.queue.len() } else { 0 };
@@ -289,7 +291,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         self.solve();
     }
 
-    /// One look at some rows of the queue.
+    /// Evaluates some rows of the queue once.
     #[inline(always)]
     fn look_at(&mut self, at: usize, past: usize, first_looks: usize) {
         let PrunedRows { kept, queue, lanes, .. } = &mut *self.pruned_rows;
@@ -324,7 +326,7 @@ impl<const LOSSES: bool> Look<'_, LOSSES> {
         }
     }
 
-    /// Adds a row to those that are solved whatever it takes.
+    /// Adds a row to those to solve completely.
     #[inline(always)]
     fn ask_to_solve(&mut self, row: usize) {
         if self.pruned_rows.kept.ask(self.balls, row) {
@@ -375,7 +377,7 @@ mod tests {
     fn of_rows_that_can_be_best_every_one_is_right_to_the_bit_and_no_other_is_near() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         let (margin, cap) = (1e-6, 3.0);
-        // Rows in line get single looks, others are solved whatever it takes.
+        // Contiguous rows get single evaluations, others are solved completely.
         for (i, (n_states, list)) in lists().into_iter().chain(lists()).enumerate() {
             let n_actions = list.actions.len();
             let n_rows = n_states * n_actions;
@@ -387,7 +389,7 @@ mod tests {
             let mut counts = vec![vec![0u32; n_states]; n_rows];
             let mut all = Backend::new(n_rows, n_states);
             let mut pruned_rows = PrunedRows::new(n_rows, n_states, n_states, margin);
-            // Few different rewards, so that there are ties.
+            // Few distinct rewards, so that there are ties.
             let rewards: Vec<f64> = (0..n_rows).map(|_| f64::from(rng.random_range(0..4u8)) / 4.0).collect();
             let mut next: Vec<f64> = (0..n_states).map(|_| rng.random()).collect();
             let (mut q, mut losses, mut values, mut net, mut right) = (vec![], vec![], vec![], vec![], 0);

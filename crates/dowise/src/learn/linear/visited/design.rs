@@ -1,4 +1,4 @@
-//! The regression of one stage, or of all: the steps, and Λ = λI + Σ φφᵀ kept factorised.
+//! Ridge regression over visited states, for one stage or all: the steps, and the factorised Λ = λI + Σ φφᵀ.
 
 use nalgebra::{Cholesky, DMatrix, DVector, DVectorView, Dyn};
 
@@ -11,9 +11,9 @@ pub(super) struct Step {
     pub(super) stage: u32,
     pub(super) state: usize,
     pub(super) cause: u32,
-    /// What is regressed of its rewards.
+    /// The regressed reward.
     pub(super) reward: f64,
-    /// Place of the next state among those met.
+    /// Index of the next state among the visited ones.
     pub(super) next: u32,
     /// φ(s, c).
     pub(super) phi: Box<[f64]>,
@@ -36,7 +36,7 @@ pub(super) struct Design {
     /// ln det(Λ) − d ln λ, now and at the last plan.
     gained: f64,
     planned: f64,
-    /// Steps that the last plan was made from.
+    /// Number of steps at the last plan.
     pub(super) planned_steps: usize,
 }
 
@@ -47,7 +47,7 @@ impl Design {
         Design { steps: Vec::new(), lambda, gram, factor, gained: 0.0, planned: 0.0, planned_steps: 0 }
     }
 
-    /// Takes in a step.
+    /// Adds a step.
     ///
     /// # Cost
     /// O(d²), and O(d³) once in [`REFRESH_EVERY`] steps.

@@ -1,16 +1,18 @@
-//! What contradicts a fit to the states that were met.
+//! Misspecification checks of a linear fit over visited states.
 
 use super::design::Step;
 use super::learner::VisitedStatesLearner;
 use crate::learn::linear::doubt::{Doubt, OffBy};
 use crate::learn::linear::residuals::Noise;
 
-/// Share of the range of payments up to which the greatest one seen is far from what can be paid; ranges are often stated a little too wide.
+/// Share of the range of rewards up to which the greatest observed one is far from the maximum; stated ranges are
+/// often a little too wide.
 const FAR: f64 = 0.5;
 
 impl VisitedStatesLearner {
-    /// The most that a step paid so far of what is regressed, and the most that one can pay, where the first is in the lower half of what is possible: what pays more
-    /// was never met, or nothing does. `None` elsewhere, and where rewards are given or nothing was seen.
+    /// The greatest observed regressed reward of a step, and the greatest possible one, if the first is in the lower
+    /// half of the range: larger rewards are unobserved or impossible. `None` otherwise, and for known rewards or
+    /// without data.
     pub fn unseen_reward(&self) -> Option<[f64; 2]> {
         let [lo, hi] = self.sizes.regressed;
         let paid = self.designs.iter().flat_map(|design| &design.steps).map(|step| step.reward);
@@ -18,8 +20,9 @@ impl VisitedStatesLearner {
         (self.learns_rewards() && most.is_finite() && most < lo + FAR * (hi - lo)).then_some([most, hi])
     }
 
-    /// Reasons to doubt the fit: too few steps, and the variable whose residuals are farthest from 0 on average: as
-    /// [`LinearLearner::doubts`](crate::learn::linear::LinearLearner::doubts), for the values of the present plan at the states that were met.
+    /// Warnings about the fit: too few steps, and the variable with the largest mean residual, as
+    /// [`LinearLearner::doubts`](crate::learn::linear::LinearLearner::doubts), for the values of the present plan at
+    /// visited states.
     ///
     /// # Cost
     /// O(d³ + n · d) for n steps, and the values of the second stage.
@@ -41,7 +44,7 @@ impl VisitedStatesLearner {
         let floor = self.sizes.floor(0);
         let target = |step: &Step| step.reward + self.discount * ahead[step.next as usize] - floor;
         for design in &self.designs {
-            // Not the ridge: what λ takes off the weights of features that were seen rarely is no misfit.
+            // Without the ridge: its shrinkage of rarely observed features is no misfit.
             let sums = design.sums(target);
             let prior = Noise::new(self.sizes.range_left(0), design.steps.len() as f64);
             let first = design.factor_with(prior.first_lambda()).solve(&sums);

@@ -1,19 +1,19 @@
-//! What can go wrong where features are computed when they are asked for.
+//! Errors of learners over visited states, whose features are computed on demand.
 
 use crate::learn::linear::LinearError;
 use crate::learn::{EvidenceError, SessionError};
 use crate::world::Action;
 
-/// Why a learner that works from the states it met cannot be made, or cannot go on.
+/// Errors of a learner over visited states.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum VisitedStatesError {
-    /// What every linear learner asks for.
+    /// An error common to all linear learners.
     #[error(transparent)]
     Linear(#[from] LinearError),
     /// A step that cannot be counted.
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
-    /// A step that does not belong to the episode being played.
+    /// A step that does not belong to the running episode.
     #[error(transparent)]
     Session(#[from] SessionError),
     /// The world has no features, and one for every pair would be too many.
@@ -21,7 +21,7 @@ pub enum VisitedStatesError {
         "the world has no features, and one for each of its {states} states and causes would be too many; add [features], or give a function"
     )]
     NoFeatures {
-        /// States times causes.
+        /// States times configurations.
         states: u128,
     },
     /// A regression on ψ(s, a).
@@ -34,25 +34,25 @@ pub enum VisitedStatesError {
     Function {
         /// The state, by name.
         state: String,
-        /// What the function said.
+        /// The message of the function.
         why: String,
     },
     /// A feature that is not a number.
     #[error("feature {feature} at {place} is {value}, not a finite number")]
     NotFinite {
-        /// State and cause, by name.
+        /// State and configuration, by name.
         place: String,
         /// Position of the feature, from 1.
         feature: usize,
-        /// What it is.
+        /// Its value.
         value: f64,
     },
-    /// A vector longer than the definition allows.
+    /// A feature vector with a norm above 1.
     #[error(
         "the features at {place} have length {norm}, and the definition of a linear MDP allows 1; divide all features by the greatest length there can be"
     )]
     TooLong {
-        /// State and cause, by name.
+        /// State and configuration, by name.
         place: String,
         /// Length there.
         norm: f64,
@@ -73,15 +73,15 @@ pub enum VisitedStatesError {
         /// The last stage.
         last: usize,
     },
-    /// A number that is no cause.
+    /// A number of no configuration.
     #[error("there is no cause {cause}: causes are numbered from 0 to {last}")]
     NoCause {
         /// As given.
         cause: usize,
-        /// The last cause.
+        /// The last configuration.
         last: usize,
     },
-    /// A reward that the world does not pay.
+    /// A reward outside the world's range.
     #[error("a reward of {reward} is not between {lo} and {hi}, which is the range that the learner was given")]
     Reward {
         /// As given.
@@ -99,12 +99,12 @@ pub enum VisitedStatesError {
         /// The intervention.
         action: Action,
     },
-    /// A step that does not say what was done, where mechanisms have to be learned.
+    /// A step without its intervention, although mechanisms are unknown.
     #[error(
         "mechanisms have to be learned here, and the step does not say what was done; give an observation that does, with `did`"
     )]
     NothingDone,
-    /// P(c | s, do(a)) does not fit.
+    /// P(c | s, do(a)) exceeds the memory.
     #[error(
         "what interventions set off needs {bytes} bytes, the limit is {limit}; let key variables depend on fewer state factors, or split the levers"
     )]
@@ -114,12 +114,12 @@ pub enum VisitedStatesError {
         /// Bytes allowed.
         limit: u128,
     },
-    /// What was met does not fit.
+    /// The visited states exceed the memory.
     #[error(
         "{met} states have been met, and their features take {bytes} bytes, the limit is {limit}; play fewer steps, or use fewer features"
     )]
     Full {
-        /// States met.
+        /// Visited states.
         met: usize,
         /// Bytes of their features.
         bytes: u128,

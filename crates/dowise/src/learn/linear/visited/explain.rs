@@ -1,4 +1,4 @@
-//! Why it would do what it does in a state, met or not.
+//! Explanations of a decision in any state, visited or not.
 
 use super::error::VisitedStatesError;
 use super::learner::{VisitedStatesLearner, check_place};
@@ -7,11 +7,12 @@ use crate::learn::linear::model::kernel_rule;
 use crate::learn::{Explanation, MechanismRule, Selector, explain_looked};
 
 impl VisitedStatesLearner {
-    /// The `n` interventions that it values most in any state at a stage (from 0), from all it has seen so far: as
+    /// The `n` interventions with the greatest values in any state at a stage (from 0), from all data: as
     /// [`Learner::explain`](crate::Learner::explain).
     ///
     /// # Cost
-    /// Two plans, and a look at every intervention (or, beyond 65,536, at those that differ from the best in one lever).
+    /// Two plans, and an evaluation of every intervention (or, beyond 65,536, of those that differ from the best in
+    /// one lever).
     pub fn explain(&self, stage: usize, state: usize, n: usize) -> Result<Explanation, VisitedStatesError> {
         check_place(&self.knowledge, stage, state)?;
         let optimistic = self.looked((stage, state), true)?;
@@ -20,7 +21,8 @@ impl VisitedStatesLearner {
         Ok(explain_looked(&self.knowledge, (stage, state), &optimistic, &mean, &visits, n))
     }
 
-    /// What each cause is worth by a plan made now, and the best intervention: as it plans, or by plain averages.
+    /// The value of each configuration by a plan computed now, and the best intervention: optimistic or sampled, or by
+    /// means.
     fn looked(&self, (stage, state): (usize, usize), optimistic: bool) -> Result<Looked, VisitedStatesError> {
         let mut now = self.clone();
         if !optimistic {
@@ -32,7 +34,8 @@ impl VisitedStatesLearner {
         Ok(Looked { q, best, selector: Selector::Kernel(Box::new((*now.ahead.kernel).clone())) })
     }
 
-    /// How many steps speak about each cause: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot features is the number of visits.
+    /// Effective number of steps for each configuration: n = 1/(φᵀΛ⁻¹φ) − λ/‖φ‖², which with one-hot features is the
+    /// number of visits.
     fn steps_behind(&self, stage: usize, state: usize) -> Result<Vec<f64>, VisitedStatesError> {
         let d = self.states.rows.dimension;
         let mut states = self.states.clone();

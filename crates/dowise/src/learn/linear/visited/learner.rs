@@ -20,10 +20,10 @@ use crate::plan::{FeatureFunction, RewardsAt, RowsAt, tie_tolerance};
 use crate::random::{scale, splitmix64};
 use crate::world::{Action, Feature};
 
-/// States that features from code are tried on before anything runs.
+/// Random states on which features from code are checked at construction.
 const SAMPLED: u64 = 256;
 
-/// A linear learner for any number of states: it keeps the steps that were made and the states that they led to.
+/// A linear learner over visited states, for any number of states: it stores the observed steps and their next states.
 ///
 /// Its values are those of [`LinearLearner`](crate::learn::linear::LinearLearner) with the same options, at the states that matter to them:
 ///
@@ -57,7 +57,7 @@ pub struct VisitedStatesLearner {
     pub(super) states: States,
     pub(super) designs: Vec<Design>,
     pub(super) ahead: Ahead,
-    /// Mechanisms that have to be learned: as they were seen up to now, and up to the present plan, whose kernel follows from that.
+    /// Unknown mechanisms: the present counts, and those of the present plan, which determine its kernel.
     pub(super) mechanisms: Option<Mechanisms>,
     pub(super) planned_mechanisms: Option<Mechanisms>,
     regressed: Vec<usize>,
@@ -65,24 +65,24 @@ pub struct VisitedStatesLearner {
     pub(super) discount: f64,
     /// Weights of the present plan, stage by stage.
     pub(super) weights: Vec<DVector<f64>>,
-    /// Λ⁻¹ of the present plan, where there are widths: design by design, or stage by stage where steps are weighed. β, stage by stage.
+    /// Λ⁻¹ of the present plan, if there are widths: by design, or by stage with variance weights. β, by stage.
     pub(super) inverse: Vec<Vec<f64>>,
     pub(super) beta: Vec<f64>,
     /// Episodes ended.
     pub(super) episode: u64,
     pub(super) plans: u64,
-    /// The episode that the present plan was made for, from which its ties follow.
+    /// The episode of the present plan, which determines its tie-breaking.
     pub(super) planned_for: u64,
     pub(super) due: bool,
-    /// The episode being played: what was decided and observed in it.
+    /// The running episode: its decisions and observations.
     session: Option<Session>,
-    /// What it is called, if anything.
+    /// Its name, if any.
     pub(super) name: String,
     pub(super) room: Room,
 }
 
 impl VisitedStatesLearner {
-    /// A learner that has seen nothing, with the features that its options choose.
+    /// A learner without steps, with the features of its options.
     pub fn new(knowledge: &Knowledge, options: LinearOptions) -> Result<VisitedStatesLearner, VisitedStatesError> {
         let chosen = feature_map(knowledge, &options);
         let world = knowledge.world();
@@ -99,10 +99,10 @@ impl VisitedStatesLearner {
         VisitedStatesLearner::with_rows(knowledge, RowsAt::of_map(world, map, d as usize), options)
     }
 
-    /// The same with features from code: `function(state, out)` writes φ(s, c) of every cause, `[cause][feature]`, causes numbered as in
-    /// [`CauseSpace`](crate::kernel::CauseSpace). It is called for 256 states drawn at random when the learner is made, so that features that are
-    /// too long or no numbers are named before anything runs, and then once for each state that is met. It may fail for drawn states, which need not be
-    /// possible ones, but not for all of them.
+    /// The same with features from code: `function(state, out)` writes φ(s, c) of every configuration,
+    /// `[cause][feature]`, numbered as in [`CauseSpace`](crate::kernel::CauseSpace). At construction it is called for
+    /// 256 random states, so that invalid features are reported early, and then once for each visited state. It may
+    /// fail for some random states, which need not be reachable, but not for all of them.
     pub fn with_function(
         knowledge: &Knowledge,
         dimension: usize,
@@ -121,7 +121,7 @@ impl VisitedStatesLearner {
         Ok(learner)
     }
 
-    /// The features of states drawn at random, `[state][cause][feature]`, checked; an error if they can be computed for none.
+    /// The checked features of random states, `[state][cause][feature]`; an error if they can be computed for none.
     fn sampled_features(&self) -> Result<Vec<f64>, VisitedStatesError> {
         let (rows, n_states) = (&self.states.rows, self.knowledge.n_states() as u64);
         let mut all = Vec::new();
@@ -146,8 +146,7 @@ impl VisitedStatesLearner {
         }
     }
 
-    /// What one should know about its features before it learns, as far as 256 states drawn at random show it: see
-    /// [`FeatureFinding`].
+    /// Warnings about its features before learning, from 256 random states: see [`FeatureFinding`].
     pub fn findings(&self) -> Vec<FeatureFinding> {
         let d = self.states.rows.dimension;
         let steps = self.options.episodes.saturating_mul(self.knowledge.horizon() as u64);
@@ -168,7 +167,8 @@ impl VisitedStatesLearner {
         }
         let (d, horizon) = (rows.dimension, knowledge.horizon());
         let designs = if options.stage_dependent { horizon } else { 1 };
-        // Λ, its factor and its inverse; where steps are weighed, one more inverse for each stage, and one being made.
+        // Λ, its factor and its inverse; with variance weights, one more inverse for each stage, and one in
+        // construction.
         let weighed = if options.weights == Weights::Variance { horizon + 3 } else { 0 };
         let bytes = (3 * designs + weighed) as u128 * 8 * (d as u128).pow(2);
         if bytes > MOST_BYTES {
@@ -182,7 +182,7 @@ impl VisitedStatesLearner {
         }
         let kernel = match &mut mechanisms {
             None => Kernel::new(world).map_err(LinearError::from)?,
-            // Here to find out whether it can be made.
+            // Checks that the kernel can be built.
             Some(mechanisms) => mechanisms.kernel(kernel_rule(&options, 0)).map_err(LinearError::from)?,
         };
         let kernel = Arc::new(kernel);
@@ -219,7 +219,7 @@ impl VisitedStatesLearner {
         })
     }
 
-    /// What it was given.
+    /// Its knowledge.
     pub fn knowledge(&self) -> &Knowledge {
         &self.knowledge
     }
@@ -239,12 +239,12 @@ impl VisitedStatesLearner {
         self.plans
     }
 
-    /// Number of states that steps led to.
+    /// Number of visited next states.
     pub fn met(&self) -> usize {
         self.states.met.len()
     }
 
-    /// Bytes that what was met takes, about: steps, and features of states.
+    /// Approximate bytes of the data: steps, and features of states.
     pub fn bytes(&self) -> usize {
         let steps: usize = self.designs.iter().map(|design| design.steps.len()).sum();
         self.states.kept() + steps * (8 * self.states.rows.dimension + size_of::<Step>()) + 64 * self.met()
@@ -255,7 +255,7 @@ impl VisitedStatesLearner {
         self.states.rows.dimension
     }
 
-    /// Whether some reward term is regressed, so that what is paid must be shown to it.
+    /// Whether some reward term is regressed, so that the learner needs observed rewards.
     pub fn learns_rewards(&self) -> bool {
         !self.regressed.is_empty()
     }
@@ -266,7 +266,7 @@ impl VisitedStatesLearner {
         self
     }
 
-    /// The name that it was given; empty if none was.
+    /// Its name; empty if it has none.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -279,8 +279,8 @@ impl VisitedStatesLearner {
         self.session = Some(Session::new(self.episode + 1, self.knowledge.horizon(), None, Vec::new()));
     }
 
-    /// What to do at a stage (from 0) in a state of the episode being played, which is begun if none is; noted, so that only the step that
-    /// follows from it can be observed.
+    /// The decision at a stage (from 0) in a state of the running episode, which begins if none runs. The decision is
+    /// recorded, so that only its own step can be observed.
     pub fn act_at(&mut self, stage: usize, state: usize) -> Result<Action, VisitedStatesError> {
         if self.session.is_none() {
             self.begin();
@@ -294,8 +294,9 @@ impl VisitedStatesLearner {
         Ok(action)
     }
 
-    /// Takes in a step of the episode being played. One that does not belong to it, since it was decided in another state, led elsewhere or was observed before,
-    /// is refused as by [`Session::observe`], and changes nothing; what was done counts, whatever was decided.
+    /// Adds a step of the running episode. A step that does not belong to it (another state, another successor, or
+    /// observed before) is refused as by [`Session::observe`], and changes nothing. The intervention in the step
+    /// counts, whatever was decided.
     pub fn observe_step(&mut self, observation: &Observation<'_>) -> Result<(), VisitedStatesError> {
         if self.session.is_none() {
             self.begin();
@@ -308,7 +309,7 @@ impl VisitedStatesLearner {
         Ok(())
     }
 
-    /// What to do at a stage (from 0) in a state of the present episode.
+    /// The decision at a stage (from 0) in a state of the present episode.
     pub fn decide(&mut self, stage: usize, state: usize) -> Result<Action, VisitedStatesError> {
         check_place(&self.knowledge, stage, state)?;
         if self.plans == 0 && self.due {
@@ -327,8 +328,8 @@ impl VisitedStatesLearner {
         Ok(self.ahead.best((stage, state), &rows, weights, width, tie, &mut self.room).0)
     }
 
-    /// Takes in one step by numbers: the cause that was observed, numbered as in [`CauseSpace`](crate::kernel::CauseSpace), and what was
-    /// paid of the rewards that are regressed. Such a step does not say what was done, so it is refused where mechanisms have to be learned.
+    /// Adds one step by numbers: the observed configuration, numbered as in [`CauseSpace`](crate::kernel::CauseSpace),
+    /// and the regressed reward. Such a step lacks the intervention, so it is refused if mechanisms are unknown.
     pub fn learn(
         &mut self,
         at: (usize, usize),
@@ -342,7 +343,7 @@ impl VisitedStatesLearner {
         }
     }
 
-    /// Takes one step into its design.
+    /// Adds one step to its design.
     pub(super) fn regress(
         &mut self,
         (stage, state): (usize, usize),
@@ -371,7 +372,8 @@ impl VisitedStatesLearner {
         Ok(())
     }
 
-    /// Takes in one observation of a step that was played anywhere. A step of which a key variable, the next state or a regressed reward is missing is left out.
+    /// Adds one observation of any step. A step with a missing key variable, next state or regressed reward is
+    /// skipped.
     pub fn learn_observation(&mut self, observation: &Observation<'_>) -> Result<(), VisitedStatesError> {
         if let Some(action) = observation.action
             && !self.ahead.kernel.allows(observation.state, action)
@@ -409,7 +411,7 @@ impl VisitedStatesLearner {
         self.episode += 1;
     }
 
-    /// What it has learned, without optimism or noise, to be used where nothing is learned any more.
+    /// The learned policy without optimism or noise, for deployment without learning.
     pub fn learned_policy(&self) -> VisitedStatesPolicy {
         let mut mean = self.clone();
         mean.options.beta_scale = 0.0;
@@ -418,7 +420,7 @@ impl VisitedStatesLearner {
         VisitedStatesPolicy { knowledge, states: States::new(states.rows), ahead, weights }
     }
 
-    /// Values at a stage of the states that were met, by state, as the present plan has them.
+    /// Values of the visited states at a stage, by state, in the present plan.
     pub fn values(&self, stage: usize) -> Vec<(usize, f64)> {
         let value = self.values_at(stage, &self.all_squares());
         self.states.met.iter().zip(value).map(|(met, v)| (met.state, v)).collect()
@@ -443,7 +445,7 @@ impl Agent for VisitedStatesLearner {
     }
 }
 
-/// Whether there is such a stage and such a state.
+/// Whether the stage and the state exist.
 pub(super) fn check_place(knowledge: &Knowledge, stage: usize, state: usize) -> Result<(), VisitedStatesError> {
     if stage >= knowledge.horizon() {
         return Err(VisitedStatesError::NoStage { stage, last: knowledge.horizon() - 1 });

@@ -1,8 +1,9 @@
-//! Learning where states cannot be enumerated: from the states that were met, with decisions computed at the state at hand.
+//! Learner over visited states, for non-enumerable state spaces: decisions are computed at the current state.
 //!
-//! Least-squares value iteration needs values at observed next states and nowhere else: Σ φ (r + V(s')) runs over steps that were
-//! made. So the learner keeps the steps and the states they led to, computes their values backwards when it plans (when det Λ has
-//! doubled, O(d ln K) times), and looks at any other state only when it has to decide there. Nothing is as large as S.
+//! Least-squares value iteration needs values only at observed next states: Σ φ (r + V(s')) runs over observed steps.
+//! So the learner stores the steps and their next states, and computes their values by backward induction when it
+//! replans (when det Λ has doubled, O(d ln K) times). It evaluates any other state only when it decides there. Nothing
+//! is as large as S.
 
 mod design;
 mod doubt;

@@ -1,4 +1,4 @@
-//! Plans from the visited states: regression weights backwards over the stages, and values at next states.
+//! Plans over visited states: regression weights by backward induction, and values at next states.
 
 use nalgebra::{Cholesky, DVector, Dyn};
 use rand::SeedableRng;
@@ -35,7 +35,7 @@ impl VisitedStatesLearner {
         self.sizes.beta(&self.options, self.states.rows.dimension, stage, design.gained(), steps)
     }
 
-    /// Makes P(c | s, a) anew from the mechanisms that the present plan was made from.
+    /// Rebuilds P(c | s, a) from the mechanisms of the present plan.
     pub(super) fn read_mechanisms(&mut self, rule: MechanismRule) {
         if let Some(mechanisms) = &mut self.planned_mechanisms {
             let kernel = mechanisms.kernel(rule);
@@ -45,12 +45,12 @@ impl VisitedStatesLearner {
         }
     }
 
-    /// Plans from what was met.
+    /// Plans from all data.
     pub(super) fn plan(&mut self) {
         self.plan_with(kernel_rule(&self.options, self.episode));
     }
 
-    /// The same with mechanisms that are not known read by a rule.
+    /// The same with an estimator of unknown mechanisms.
     pub(super) fn plan_with(&mut self, rule: MechanismRule) {
         self.planned_mechanisms.clone_from(&self.mechanisms);
         self.planned_for = self.episode;
@@ -59,7 +59,7 @@ impl VisitedStatesLearner {
         self.due = false;
     }
 
-    /// Weights and widths of every stage, from the steps taken in so far and the mechanisms that the plan is made from.
+    /// Weights and widths of every stage, from all steps and the mechanisms of the plan.
     pub(super) fn solve(&mut self, rule: MechanismRule) {
         self.read_mechanisms(rule);
         let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(self.options.seed ^ 0x6c69_6e65));
@@ -80,11 +80,11 @@ impl VisitedStatesLearner {
         }
     }
 
-    /// Notes that a plan is made from what a design has now: its widths are those of that plan until the next.
+    /// Records that a plan uses the present design: its widths stay those of that plan until the next.
     pub(super) fn mark_planned(&mut self, place: usize) {
         self.designs[place].mark_planned();
         if self.options.weights == Weights::Variance {
-            // Stage by stage, once that is fitted.
+            // Stage by stage, after each fit.
             self.inverse.resize(self.knowledge.horizon(), Vec::new());
             return;
         }
@@ -99,7 +99,7 @@ impl VisitedStatesLearner {
             .for_each(|stage| self.beta[stage] = self.width(stage));
     }
 
-    /// Weights of a stage for the values one stage ahead: least squares, or a sample.
+    /// Weights of a stage for the next values: least squares, or a sample.
     fn fit(&self, stage: usize, ahead: &[f64], rng: &mut ChaCha8Rng) -> DVector<f64> {
         let design = &self.designs[self.design(stage)];
         let floor = self.ahead.floor[stage];
@@ -127,8 +127,7 @@ impl VisitedStatesLearner {
         }
     }
 
-    /// The regression of a stage with steps weighed by how little the values ahead of them can vary; its widths are
-    /// kept for the plan.
+    /// The variance-weighted regression of a stage; its widths are stored for the plan.
     ///
     /// # Cost
     /// O(n · d² + d³) for n steps.
@@ -162,7 +161,8 @@ impl VisitedStatesLearner {
         }
     }
 
-    /// φᵀΛ⁻¹φ of every state met and cause, where one design serves all stages; empty otherwise, and without widths.
+    /// φᵀΛ⁻¹φ of every visited state and configuration, if one design serves all stages; empty otherwise, and without
+    /// widths.
     pub(super) fn all_squares(&self) -> Vec<f64> {
         let one = self.designs.len() == 1 && self.options.weights == Weights::None;
         if self.options.estimate != LinearEstimate::Width || !one || self.inverse.is_empty() {
@@ -176,7 +176,7 @@ impl VisitedStatesLearner {
         out
     }
 
-    /// V at a stage of every state met, by the weights of that stage; shared between threads, with the same results.
+    /// V of every visited state at a stage, by the weights of that stage; in parallel, with the same results.
     pub(super) fn values_at(&self, stage: usize, squares: &[f64]) -> Vec<f64> {
         let (n, d) = (self.states.rows.n_causes(), self.states.rows.dimension);
         let (weights, ties, beta) = (self.weights[stage].as_slice(), self.ties(), self.beta[stage]);
@@ -185,7 +185,7 @@ impl VisitedStatesLearner {
         let wide = self.options.estimate == LinearEstimate::Width && planned;
         let world = self.knowledge.world();
         let value = |room: &mut (Room, Vec<f64>), (i, met): (usize, &MetState)| {
-            // Nothing is paid any more there.
+            // Terminal states have no further rewards.
             if world.has_ended(met.state) {
                 return 0.0;
             }

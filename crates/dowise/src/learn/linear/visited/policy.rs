@@ -1,4 +1,4 @@
-//! Decisions at the state at hand, from weights for every stage.
+//! Linear policies: decisions at the current state from the weights of every stage.
 
 use nalgebra::DVector;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::learn::{Agent, Knowledge, Observation};
 use crate::plan::RewardsAt;
 use crate::world::Action;
 
-/// What values are made of, besides weights.
+/// Inputs of values besides weights.
 #[derive(Clone, Debug)]
 pub(super) struct Ahead {
     pub(super) kernel: Arc<Kernel>,
     pub(super) rewards: RewardsAt,
     /// Least and greatest value at each stage.
     pub(super) clip: Vec<[f64; 2]>,
-    /// What weights are measured from at each stage.
+    /// Origin of the targets at each stage.
     pub(super) floor: Vec<f64>,
     pub(super) tolerance: f64,
 }
@@ -31,7 +31,7 @@ pub(super) struct Room {
 }
 
 impl Ahead {
-    /// The best intervention in a state and what it is worth.
+    /// The best intervention in a state and its value.
     pub(super) fn best(
         &self,
         (stage, state): (usize, usize),
@@ -46,7 +46,7 @@ impl Ahead {
         (found.action, self.clip[stage][1] - found.least)
     }
 
-    /// What each cause is worth: q = clip(r + floor + ⟨φ, w⟩ + β √(φᵀΛ⁻¹φ)), as losses from the cap.
+    /// The value of each configuration: q = clip(r + floor + ⟨φ, w⟩ + β √(φᵀΛ⁻¹φ)), as losses from the cap.
     fn losses(
         &self,
         (stage, state): (usize, usize),
@@ -61,7 +61,7 @@ impl Ahead {
         self.rewards.fill(state, &mut room.loss);
         rows.times(weights, &mut room.mean);
         let ([lo, hi], floor) = (self.clip[stage], self.floor[stage]);
-        // Where widths or samples are beyond all numbers nothing is known, and the best is of optimism.
+        // NaN from overflowing widths or samples becomes the optimistic end.
         let clip = |q: f64| if q.is_nan() { hi } else { q.clamp(lo, hi) };
         for (c, (loss, mean)) in room.loss.iter_mut().zip(&room.mean).enumerate() {
             let wide = width.map_or(0.0, |(beta, squares)| beta * squares[c].max(0.0).sqrt());
@@ -69,13 +69,13 @@ impl Ahead {
         }
     }
 
-    /// The values themselves, of the decision that was made with these buffers.
+    /// The values of the last decision with these buffers.
     pub(super) fn values_of(&self, stage: usize, room: &Room) -> Vec<f64> {
         room.loss.iter().map(|loss| self.clip[stage][1] - loss).collect()
     }
 }
 
-/// What was learned, to be used where nothing is learned any more: the best intervention under mean weights, without optimism.
+/// The learned policy for deployment without learning: the best intervention under mean weights, without optimism.
 #[derive(Clone, Debug)]
 pub struct VisitedStatesPolicy {
     pub(super) knowledge: Knowledge,
@@ -85,7 +85,7 @@ pub struct VisitedStatesPolicy {
 }
 
 impl VisitedStatesPolicy {
-    /// What to do at a stage (from 0) in any state.
+    /// The decision at a stage (from 0) in any state.
     pub fn decide(&mut self, stage: usize, state: usize) -> Result<Action, VisitedStatesError> {
         super::learner::check_place(&self.knowledge, stage, state)?;
         let phi = self.states.phi(&self.knowledge, state)?;

@@ -1,4 +1,5 @@
-//! A learner that works from the states it met as a file: the steps in order, from which all else follows, and the weights of its plan.
+//! Saved learners over visited states: the steps in order, which determine the regression, and the weights of the
+//! plan.
 //!
 //! The file is JSON, `"dowise non-enumerable learner"` version 1.
 
@@ -19,7 +20,7 @@ const VERSION: u32 = 1;
 struct Saved {
     format: String,
     version: u32,
-    /// What the learner is called, if anything.
+    /// Name of the learner, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     name: String,
     fingerprint: String,
@@ -31,16 +32,16 @@ struct Saved {
     due: bool,
     designs: Vec<SavedDesign>,
     weights: Vec<Vec<f64>>,
-    /// Mechanisms that have to be learned, where there are any.
+    /// Unknown mechanisms, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mechanisms: Option<SavedMechanisms>,
 }
 
-/// (row, value, visits) of every mechanism that has to be learned.
+/// (row, value, visits) of every unknown mechanism.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedMechanisms {
     now: Vec<Vec<Entry>>,
-    /// What the present plan was made from.
+    /// The counts of the present plan.
     planned: Vec<Vec<Entry>>,
 }
 
@@ -49,9 +50,9 @@ type SavedStep = (u32, usize, u32, f64, usize);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedDesign {
-    /// In the order in which they were made.
+    /// In chronological order.
     steps: Vec<SavedStep>,
-    /// How many of them the present plan was made from.
+    /// Number of steps at the present plan.
     planned: usize,
 }
 
@@ -94,10 +95,10 @@ impl VisitedStatesLearner {
         serde_json::to_string(&saved).expect("invariant: numbers and words can be written")
     }
 
-    /// A learner that goes on where a saved one stopped, given the same things, with the features its options choose.
+    /// Restores a saved learner, given the same knowledge, with the features of its options.
     ///
     /// # Cost
-    /// That of taking all its steps in again.
+    /// That of adding all its steps again.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<VisitedStatesLearner, RestoreError> {
         let saved = read(knowledge, text)?;
         let learner =
@@ -105,7 +106,7 @@ impl VisitedStatesLearner {
         learner.take(saved)
     }
 
-    /// The same for a learner whose features come from code.
+    /// The same for a learner with features from code.
     pub fn restore_with_function(
         knowledge: &Knowledge,
         dimension: usize,
@@ -117,7 +118,7 @@ impl VisitedStatesLearner {
         learner.map_err(|e| damaged("options", &e))?.take(saved)
     }
 
-    /// The name of a saved learner, from which what the learner knows follows; `None` if it has none.
+    /// The name of a saved learner, which determines its knowledge; `None` if it has none.
     pub fn name_in(text: &str) -> Result<Option<String>, RestoreError> {
         Header::check(text, FORMAT, VERSION)?;
         let saved: Saved = serde_json::from_str(text)?;
@@ -148,7 +149,7 @@ impl VisitedStatesLearner {
         (self.episode, self.plans, self.planned_for) = (saved.episode, saved.plans, saved.planned_for);
         self.take_mechanisms(saved.mechanisms)?;
         if self.options.weights == Weights::Variance && self.plans > 0 {
-            // What steps count depends on the values ahead, so widths follow from the plan alone.
+            // Weights of steps depend on the next values, so widths follow from the plan alone.
             self.solve(kernel_rule(&self.options, self.planned_for));
             if self.weights != weights {
                 return wrong("weights", "they are not those of a plan from these steps");

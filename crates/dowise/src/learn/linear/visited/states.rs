@@ -1,4 +1,4 @@
-//! The states that were met, with the features of their causes as far as memory allows.
+//! Visited states, with the features of their configurations as far as memory allows.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,29 @@ use super::error::VisitedStatesError;
 use crate::learn::Knowledge;
 use crate::plan::RowsAt;
 
-/// Rounding that a length of 1 may be off by.
+/// Rounding tolerance of a norm of 1.
 const LENGTH_TOLERANCE: f64 = 1e-9;
 
-/// Bytes of features that are kept; of states beyond that they are computed anew for every plan.
+/// Most bytes of cached features; those of further states are recomputed for every plan.
 const MOST_KEPT: usize = 1 << 29;
 
-/// Features of one state's causes, `[cause][feature]`.
+/// Features of one state's configurations, `[cause][feature]`.
 #[derive(Clone, Debug)]
 pub(super) enum Rows {
     Dense(Box<[f64]>),
-    /// Where most are 0: for every cause where its entries end, and the entries.
+    /// If most are 0: for every configuration the end of its entries, and the entries.
     Sparse {
         ends: Box<[u32]>,
         entries: Box<[(u32, f64)]>,
     },
-    /// Computed when needed.
+    /// Computed on demand.
     NotKept,
 }
 
 impl Rows {
     fn of(phi: &[f64], dimension: usize) -> Rows {
         let filled = phi.iter().filter(|x| **x != 0.0).count();
-        // An entry takes two numbers' room.
+        // An entry takes the room of two numbers.
         if 3 * filled > phi.len() {
             return Rows::Dense(phi.into());
         }
@@ -50,7 +50,7 @@ impl Rows {
         }
     }
 
-    /// ⟨φ(s, c), w⟩ for every cause.
+    /// ⟨φ(s, c), w⟩ for every configuration.
     pub(super) fn times(&self, weights: &[f64], out: &mut [f64]) {
         match self {
             Rows::Dense(phi) => {
@@ -70,7 +70,7 @@ impl Rows {
         }
     }
 
-    /// φᵀGφ for every cause, with a symmetric matrix of d columns.
+    /// φᵀGφ for every configuration, with a symmetric matrix of d columns.
     pub(super) fn squares(&self, matrix: &[f64], d: usize, out: &mut [f64]) {
         match self {
             Rows::Dense(phi) => {
@@ -103,21 +103,21 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
 }
 
-/// One state that some step led to.
+/// One visited next state.
 #[derive(Clone, Debug)]
 pub(super) struct MetState {
     pub(super) state: usize,
     pub(super) rows: Rows,
 }
 
-/// All of them, in the order in which they were met first.
+/// All visited states, in the order of their first visits.
 #[derive(Clone, Debug)]
 pub(super) struct States {
     pub(super) rows: RowsAt,
     pub(super) met: Vec<MetState>,
     place: BTreeMap<usize, u32>,
     kept: usize,
-    /// The state whose features were asked for last, and these.
+    /// The state of the last request, and its features.
     last: Option<usize>,
     last_phi: Vec<f64>,
 }
@@ -128,7 +128,7 @@ impl States {
         States { rows, met: Vec::new(), place: BTreeMap::new(), kept: 0, last: None, last_phi: vec![0.0; room] }
     }
 
-    /// φ(s, c) of every cause of any state, checked.
+    /// The checked φ(s, c) of every configuration of any state.
     pub(super) fn phi(&mut self, knowledge: &Knowledge, state: usize) -> Result<&[f64], VisitedStatesError> {
         if self.last != Some(state) {
             self.last = None;
@@ -142,7 +142,7 @@ impl States {
         Ok(&self.last_phi)
     }
 
-    /// The place of a state among those met; it is entered if it is new.
+    /// The index of a state among the visited ones; a new state is added.
     pub(super) fn enter(&mut self, knowledge: &Knowledge, state: usize) -> Result<u32, VisitedStatesError> {
         if let Some(&place) = self.place.get(&state) {
             return Ok(place);
@@ -168,7 +168,7 @@ impl States {
         Ok(place)
     }
 
-    /// The features of one of those met, computed if they are not kept.
+    /// The features of a visited state, computed if they are not cached.
     pub(super) fn with_rows<T>(&self, of: &MetState, then: impl FnOnce(&Rows) -> T) -> T {
         match &of.rows {
             Rows::NotKept => {
@@ -180,13 +180,13 @@ impl States {
         }
     }
 
-    /// Bytes of the features that are kept.
+    /// Bytes of the cached features.
     pub(super) fn kept(&self) -> usize {
         self.kept
     }
 }
 
-/// Finite, and no longer than 1.
+/// Checks that features are finite, with norm at most 1.
 pub(super) fn check(
     knowledge: &Knowledge,
     state: usize,

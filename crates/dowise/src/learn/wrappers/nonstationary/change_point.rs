@@ -1,43 +1,44 @@
-//! Whether the visits of a row fall into an earlier and a later part that differ: an e-process, valid at every time.
+//! Change-point test of a row (e-process, valid at every time): do its earlier and later visits differ?
 //!
-//! With D a fixed mixture over all distributions, E_k = D(first k visits) · D(the rest) / (greatest likelihood of all visits) is at
-//! most D · D / (true likelihood) if the row never changed, which has mean 1 at every time, whatever decides when the row is visited. So
-//! has Σ_k w_k E_k for fixed weights that sum to one, which therefore ever reaches a bar with probability 1/bar at most.
-//! `docs/theory/guarantees.md` has the proof.
+//! With D a fixed mixture over all distributions, let E_k = D(first k visits) · D(the rest) / (greatest likelihood of
+//! all visits). If the row never changed, E_k is at most D · D / (true likelihood), which has mean 1 at every time
+//! under any visiting rule. So Σ_k w_k E_k, for fixed weights that sum to one, ever reaches a bar with probability at
+//! most 1/bar. `docs/theory/guarantees.md` has the proof.
 //!
-//! E_{k−1} follows from E_k by a few multiplications, so splits are looked at from the latest visit backwards; one that left `a`
-//! visits behind it is looked at every `a`/8 visits.
+//! E_{k−1} follows from E_k by a few multiplications, so splits are tested from the latest visit backwards. A split
+//! with `a` later visits is tested every `a`/8 visits.
 
 use crate::learn::PAID_WHOLE;
 use crate::math::{exp, ln, ln_gamma, powi};
 
-/// A split is weighted by 0.1 · 0.9^j / 2^j where 2^j ≤ k < 2^(j+1): nearly evenly at the price of not knowing how long it runs.
+/// The weight of a split is 0.1 · 0.9^j / 2^j for 2^j ≤ k < 2^(j+1): nearly uniform, without knowledge of the run
+/// length.
 const FADES: f64 = 0.9;
 
-/// Tests are made after every fourth visit and look at the last 32 splits, after every eighth at the last 64, and so on.
+/// Every fourth visit tests the last 32 splits, every eighth the last 64, and so on.
 const EVERY: u64 = 4;
 const LOOK: u64 = 8;
 
-/// A number beyond which products are scaled.
+/// Products beyond this number are scaled.
 const LARGE: f64 = 1e200;
 
-/// How the test sees the values of a row.
+/// Structure of the values of a row in the test.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
-    /// Mixtures, which share the weight equally; none for payments.
+    /// Mixtures, which share the weight equally; none for rewards.
     ways: Vec<Vec<Part>>,
     /// Numbers that scratch memory needs.
     width: usize,
 }
 
-/// One part of a value, with a Dirichlet mixture of its own: a mixture over values whose parts are drawn independently.
+/// One part of a value, with its own Dirichlet mixture: a mixture over values with independent parts.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     stride: usize,
     size: usize,
     /// Weight of each value.
     alpha: f64,
-    /// Where its counts stand in scratch memory.
+    /// Offset of its counts in scratch memory.
     offset: usize,
 }
 
@@ -67,7 +68,7 @@ pub(super) enum Tally {
 }
 
 impl Shape {
-    /// Of values that are made up of these parts, the last one fastest.
+    /// For values composed of these parts, the last one fastest.
     pub(super) fn of_values(sizes: &[usize]) -> Shape {
         let n_values = sizes.iter().product();
         let sizes: Vec<usize> = sizes.iter().copied().filter(|&size| size > 1).collect();
@@ -80,19 +81,20 @@ impl Shape {
         }
         let mut ways = vec![parts];
         if n_values > 2 {
-            // Where few of many values come up, a mixture that puts its weight near the corners pays less for the others.
+            // If few of many values occur, a mixture with weight near the corners has a smaller penalty for the
+            // others.
             ways.push(vec![Part { stride: 1, size: n_values, alpha: 1.0 / n_values as f64, offset }]);
             offset += n_values;
         }
         Shape { ways, width: offset }
     }
 
-    /// Of payments.
+    /// For rewards.
     pub(super) fn of_payments() -> Shape {
         Shape { ways: Vec::new(), width: 0 }
     }
 
-    /// Whether Σ_k w_k E_k over the splits that are looked at after this visit reaches the bar.
+    /// Whether Σ_k w_k E_k over the splits tested after this visit reaches the bar.
     pub(super) fn alarm(
         &self,
         (tally, n): (&Tally, u64),
@@ -109,7 +111,7 @@ impl Shape {
         sum >= bar
     }
 
-    /// The mean of E over the splits that leave from `least` to `most` visits behind them, if it is time to look at them.
+    /// The mean of E over the splits with `least` to `most` later visits, if they are due.
     pub(super) fn mean(
         &self,
         (tally, n): (&Tally, u64),
@@ -129,7 +131,7 @@ impl Shape {
         (looked > 0.0).then(|| sum / looked)
     }
 
-    /// Of the splits within what is remembered, the number of visits after the best one.
+    /// Number of visits after the best split among the stored visits.
     pub(super) fn best(&self, of: (&Tally, u64), recent: &impl Recent, scratch: &mut Scratch) -> u64 {
         let (mut best, mut most) = (1, f64::NEG_INFINITY);
         self.splits(of, recent, u64::MAX, scratch, |after, e| {
@@ -149,7 +151,7 @@ impl Shape {
         scratch: &mut Scratch,
         mut at: impl FnMut(u64, f64),
     ) {
-        // Before a split there is at least one visit.
+        // At least one visit precedes a split.
         let look = look.min(recent.len() as u64).min(n.saturating_sub(1));
         match tally {
             Tally::Values(counts) => self.splits_of_values(counts, recent, look, scratch, at),
@@ -159,7 +161,8 @@ impl Shape {
                 let (mut after, mut next) = (0u128, 1);
                 for i in 1..=look {
                     after += recent.nth_back(i as usize - 1);
-                    // Each takes six logarithms of Γ, so splits far back are looked at one in every sixteenth of the way.
+                    // Each takes six logarithms of Γ, so early splits are tested only at one in every sixteenth of the
+                    // way.
                     if i == next || i == look {
                         let (a, m) = (share(after), i as f64);
                         at(i, exp(of_two(a, m - a) + of_two(all - a, n - m - (all - a)) - greatest));
@@ -193,7 +196,7 @@ impl Shape {
             }
         }
         greatest -= fit(n);
-        // E where nothing comes after the split, in two factors so that neither is too large or too small for a number.
+        // E with no visit after the split, in two factors to avoid overflow and underflow.
         let start = |parts: &Vec<Part>| -> f64 {
             let of = |part: &Part| part.log_mixture(&before[part.offset..][..part.size], n);
             parts.iter().map(of).sum::<f64>() - greatest
@@ -232,7 +235,7 @@ impl Part {
         self.offset + value / self.stride % self.size
     }
 
-    /// ln of the probability that the mixture gives these counts, one visit after the other.
+    /// ln of the mixture probability of these counts, one visit after another.
     fn log_mixture(&self, counts: &[f64], n: f64) -> f64 {
         let (weight, none) = (self.alpha * self.size as f64, ln_gamma(self.alpha));
         let seen = counts.iter().filter(|count| **count > 0.0).map(|count| ln_gamma(count + self.alpha) - none);
@@ -240,7 +243,7 @@ impl Part {
     }
 }
 
-/// Values of the visits that are remembered one by one, or what was paid.
+/// Values or rewards of the stored visits.
 pub(super) trait Recent {
     /// How many.
     fn len(&self) -> usize;
@@ -295,7 +298,7 @@ fn fit(x: f64) -> f64 {
     if x > 0.0 { x * ln(x) } else { 0.0 }
 }
 
-/// ln of the mixture Dirichlet(1/2, 1/2) for payments that sum to a, and to b short of all that could be paid.
+/// ln of the mixture Dirichlet(1/2, 1/2) for rewards that sum to a, with complements that sum to b.
 fn of_two(a: f64, b: f64) -> f64 {
     // ln Γ(1/2), twice
     const HALVES: f64 = 1.144_729_885_849_400_2;

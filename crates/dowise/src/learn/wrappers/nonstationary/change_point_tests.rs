@@ -1,4 +1,4 @@
-//! The test for a change against its formula, written plainly, and against theory by enumeration.
+//! Tests of the change-point test: against its plain formula, and against theory by enumeration.
 
 use super::*;
 use crate::random::splitmix64;
@@ -37,7 +37,7 @@ fn greatest(values: &[usize], size: usize) -> f64 {
     (0..size).map(count).filter(|k| *k > 0.0).map(|k| k * (k / n).ln()).sum()
 }
 
-/// ln E of a split after `k` visits from its definition, for values made up of digits.
+/// ln E of a split after `k` visits by definition, for values composed of digits.
 fn plain(values: &[usize], sizes: &[usize], k: usize) -> f64 {
     let m: usize = sizes.iter().product();
     let digit = |part: &[usize], d: usize| -> Vec<usize> {
@@ -102,7 +102,7 @@ fn weights_of_splits_sum_to_one_at_most() {
     assert!(sum <= 1.0 && sum > 0.99, "{sum}");
 }
 
-/// The mean over all sequences of what the test compares with its bar.
+/// The mean of the test statistic over all sequences.
 fn mean_by_enumeration(outcomes: &[(u128, f64)], n: u32, shape: &Shape, empty: &Tally) -> f64 {
     let m = outcomes.len();
     (0..m.pow(n))
@@ -134,7 +134,7 @@ fn where_nothing_changes_the_mean_is_at_most_one_whatever_the_row() {
         let values = [(0, p[0]), (1, p[1]), (2, p[2])];
         let mean = mean_by_enumeration(&values, 7, &Shape::of_values(&[3]), &Tally::Values(vec![0; 3]));
         assert!(mean <= 1.0, "{p:?}: {mean}");
-        // Three payments with these probabilities.
+        // Three rewards with these probabilities.
         let paid = [(0, p[0]), (PAID_WHOLE / 3, p[1]), (PAID_WHOLE, p[2])];
         let mean = mean_by_enumeration(&paid, 7, &Shape::of_payments(), &Tally::Paid(0, 0));
         assert!(mean <= 1.0, "{p:?}: {mean}");
@@ -167,7 +167,7 @@ fn a_change_is_found_soon_and_where_it_was() {
 #[test]
 fn thousands_of_values_and_extreme_rows_are_no_trouble() {
     let shape = Shape::of_values(&[3000]);
-    // Rows that lead to a few of many values each, another few later.
+    // Rows with a few of many values each, and another few later.
     let values: Vec<usize> = (0..4000).map(|i| if i < 3950 { i % 9 } else { 2000 + i % 4 }).collect();
     let (tally, list) = (tally(&values, 3000), List(values.iter().map(|&v| v as u128).collect()));
     let mut most = f64::NEG_INFINITY;
@@ -183,7 +183,7 @@ fn thousands_of_values_and_extreme_rows_are_no_trouble() {
 fn rows_that_never_change_reach_a_bar_no_more_often_than_promised() {
     let (mut at, mut alarms, runs) = (23, 0, 300);
     for i in 0..runs {
-        // Whoever chooses when to look at it: rows that are nearly certain, even, and drawn.
+        // Under any stopping rule: rows that are nearly deterministic, even, and random.
         let p = [0.02, 0.5, random(&mut at)][i % 3];
         let shape = Shape::of_values(&[2]);
         let (mut tally, mut list) = (Tally::Values(vec![0; 2]), List(vec![]));
@@ -195,7 +195,7 @@ fn rows_that_never_change_reach_a_bar_no_more_often_than_promised() {
         });
         alarms += u32::from(found);
     }
-    // A fifth is promised at most; three standard deviations above would be 81.
+    // The guarantee is at most a fifth; three standard deviations above would be 81.
     assert!(alarms <= 60, "{alarms} of {runs}");
 }
 

@@ -1,4 +1,5 @@
-//! Forgetting, for worlds that change: steps that are old (`aged.rs`), or what a row held before it changed (`rows.rs`).
+//! Non-stationarity: sliding window or discount of old steps (`sliding_window.rs`), or change-point resets of rows
+//! (`rows.rs`).
 
 mod change_point;
 mod report;
@@ -19,16 +20,16 @@ use crate::learn::save::RestoreError;
 use crate::learn::tabular::Tabular;
 use crate::learn::{Knowledge, Options};
 
-/// What is remembered, and until when.
+/// The kind of forgetting.
 #[derive(Clone, Debug)]
 pub(crate) enum Forgetting {
-    /// By age.
+    /// Sliding window or discount.
     Aged(Aged),
-    /// Row by row, where a change is noticed.
+    /// Change-point resets of rows.
     Rows(Rows),
 }
 
-/// What is written of it.
+/// Serialised form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SavedForgetting {
@@ -37,7 +38,7 @@ pub(crate) enum SavedForgetting {
 }
 
 impl Forgetting {
-    /// What the options ask for, around a learner that counts.
+    /// The forgetting that the options request, around a tabular learner.
     pub(crate) fn new(inside: &Tabular) -> Option<Forgetting> {
         let view = &inside.evidence.view;
         match inside.options.forget {
@@ -49,7 +50,7 @@ impl Forgetting {
         }
     }
 
-    /// Bytes that it takes at most beside a learner with this many rows and counts.
+    /// Most bytes beside a learner with this many rows and counts.
     pub(crate) fn bytes(knowledge: &Knowledge, options: &Options, [tables, rows, counts]: [u128; 3]) -> u128 {
         match options.forget {
             Forget::Never => 0,
@@ -58,7 +59,7 @@ impl Forgetting {
         }
     }
 
-    /// Takes in a step that the learner inside has taken in, and forgets what is to be forgotten then.
+    /// Updates with a step of the inner learner, and forgets outdated evidence.
     pub(crate) fn learn(&mut self, inside: &mut Kind, seen: &Observation<'_>, times: u32) {
         let Kind::Tabular(tabular) = inside else { return };
         match self {
@@ -67,7 +68,7 @@ impl Forgetting {
         }
     }
 
-    /// Takes a step back as far as it is remembered.
+    /// Removes a step, as far as it is still in memory.
     pub(crate) fn take_back(&mut self, inside: &mut Kind, seen: &Observation<'_>) -> Result<(), EvidenceError> {
         let Kind::Tabular(tabular) = inside else { return Ok(()) };
         match self {
@@ -83,7 +84,7 @@ impl Forgetting {
         }
     }
 
-    /// Takes over what was saved of a learner with the same options.
+    /// Restores the saved state of a learner with the same options.
     pub(crate) fn take(&mut self, saved: SavedForgetting) -> Result<(), RestoreError> {
         match (self, saved) {
             (Forgetting::Aged(aged), SavedForgetting::Aged(of)) => aged.take(of),
@@ -94,7 +95,7 @@ impl Forgetting {
         }
     }
 
-    /// Whether what was taken over is what is counted.
+    /// Whether the restored state agrees with the counts.
     pub(crate) fn check(&self, inside: &Kind) -> Result<(), RestoreError> {
         let Kind::Tabular(tabular) = inside else { return Ok(()) };
         let fits = match self {

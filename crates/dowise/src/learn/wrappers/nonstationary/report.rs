@@ -1,4 +1,4 @@
-//! Changes that were noticed, in words: which row, when, from what to what.
+//! Report of detected change points in words: the row, the time, and the probabilities before and after.
 
 use serde::Serialize;
 
@@ -10,31 +10,31 @@ use crate::learn::options::Causes;
 use crate::learn::view::View;
 use crate::world::{VarId, World};
 
-/// A row that changed, as a learner with `forget=reset` noticed it; it can be written as JSON.
+/// A change point of a row, detected by a learner with `forget=reset`; it serialises to JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangeNoticed {
     /// In words.
     pub what: String,
-    /// The episode in which it was noticed, from 1, counted by the steps taken in: as many as an episode has stages are one.
+    /// The episode of the detection, from 1, computed from the number of steps: as many as stages make an episode.
     pub episode: u64,
-    /// The episode since when it is different, as far as can be determined.
+    /// The estimated episode of the change.
     pub since: u64,
-    /// What the row is of.
+    /// The kind of table.
     pub of: SeenOf,
     /// The variables or reward terms; the whole state if there are none.
     pub names: Vec<String>,
-    /// The stage, from 1, where stages count by themselves.
+    /// The stage, from 1, if stages count separately.
     pub stage: Option<usize>,
-    /// What the row depends on: names and values.
+    /// The parents of the row: names and values.
     pub given: Vec<(String, String)>,
     /// Visits before, and since.
     pub visits: [u64; 2],
-    /// How often each value came up before, and since, as shares of the visits; of a reward what was paid on average, as `mean`.
+    /// Frequency of each value before, and since; for a reward its mean, as `mean`.
     pub shares: Vec<(String, [f64; 2])>,
 }
 
 impl Forgetting {
-    /// All changes ever noticed.
+    /// Number of all detected changes.
     pub(crate) fn n_changes(&self) -> u64 {
         match self {
             Forgetting::Aged(_) => 0,
@@ -42,7 +42,7 @@ impl Forgetting {
         }
     }
 
-    /// The latest of them, in order.
+    /// The latest changes, in order.
     pub(crate) fn changes(&self, view: &View) -> Vec<ChangeNoticed> {
         match self {
             Forgetting::Aged(_) => Vec::new(),
@@ -132,7 +132,7 @@ fn described(view: &View, at: RowAt, noticed: &Noticed) -> ChangeNoticed {
     change
 }
 
-/// Names and values of what a table depends on at a state row and a cause: state factors and causes.
+/// Names and values of the parents of a table at a state row and a configuration.
 fn given(
     view: &View,
     scope: &[(usize, usize)],
@@ -189,7 +189,7 @@ impl Part {
         }
     }
 
-    /// A value's share of the visits, or the mean of what was paid as a share of its range.
+    /// A value's frequency, or the mean reward as a share of its range.
     fn share(&self, value: u32) -> f64 {
         let n = self.n().max(1) as f64;
         match self {

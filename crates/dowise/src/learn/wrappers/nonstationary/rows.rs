@@ -1,4 +1,4 @@
-//! Rows that are watched for a change; when one is noticed, the row keeps what was seen since and nothing else.
+//! Change-point resets: monitored rows; a row with a detected change keeps only its visits since then.
 
 mod row;
 mod saved;
@@ -17,30 +17,30 @@ use crate::learn::tabular::Tabular;
 use crate::learn::view::View;
 use crate::learn::{Knowledge, Options};
 
-/// Visits of a row that are remembered one by one: a change that does not show within them is not noticed.
+/// Most stored visits of a row: a change that is not visible within them is not detected.
 const MOST_RECENT: usize = 4096;
 
-/// Changes of one row after which others are looked at more closely.
+/// Most changes of one row after which others are tested more closely.
 const MOST_SUSPECTED: usize = 4;
 
-/// Visits after which a row that shows nothing counts as one that did not change, and after which it is left alone.
+/// Visits after which a row without evidence of change counts as unchanged, and after which its suspicion ends.
 const UNCHANGED: usize = 16;
 const CLEARED: usize = 512;
 
-/// Changes that are given of at most: the latest.
+/// Most reported changes: the latest.
 pub(super) const MOST_TOLD: usize = 1024;
 
-/// Every row that is learned, with its test.
+/// Every learned row, with its change-point test.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     pub(super) tables: Vec<Table>,
-    /// M/δ: what the test of a row has to reach.
+    /// M/δ: the threshold of the test of a row.
     bar: f64,
     delta: f64,
     horizon: u64,
-    /// Steps taken in: what time is measured by.
+    /// Number of steps: the time index.
     clock: u64,
-    /// All changes ever noticed, and the latest of them.
+    /// Number of all detected changes, and the latest of them.
     pub(super) count: u64,
     pub(super) noticed: VecDeque<Noticed>,
     suspected: VecDeque<Suspicion>,
@@ -50,23 +50,23 @@ pub(crate) struct Rows {
 /// The rows of one table.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// The table, as one of its rows.
+    /// The table, identified by one of its rows.
     pub(super) first: RowAt,
     n_values: Option<usize>,
     shape: Shape,
-    /// None for a row that was never visited.
+    /// `None` for an unvisited row.
     rows: Vec<Option<Box<Row>>>,
 }
 
-/// Why a row is begun again.
+/// Reason for a reset of a row.
 enum Alarm {
-    /// It was found to have changed by itself.
+    /// Its own test detected a change.
     Sure,
-    /// It seems to have changed when another row did.
+    /// It seems to have changed together with another row.
     Suspected,
 }
 
-/// Episodes between which a row was found to have changed, and what was found of others since.
+/// Episodes between which a row changed, and the results for other rows since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Suspicion {
     from: u64,
@@ -80,18 +80,19 @@ impl Suspicion {
         Suspicion { from, to, changed: 0, unchanged: 0 }
     }
 
-    /// What E has to reach so that a row has rather changed than not, if one in 1/δ does and those found so far are counted in.
+    /// The threshold of E at which a change is more likely than not, with a prior rate of δ updated by the results so
+    /// far.
     fn bar(&self, delta: f64) -> f64 {
         (1.0 / delta - 1.0 + f64::from(self.unchanged)) / (1.0 + f64::from(self.changed))
     }
 }
 
-/// A change that was noticed.
+/// A detected change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Noticed {
     pub(super) table: usize,
     pub(super) row: usize,
-    /// The episode in which it was noticed, and the one since when.
+    /// The episode of the detection, and of the change.
     pub(super) episode: u64,
     pub(super) since: u64,
     pub(super) before: Part,
@@ -102,7 +103,7 @@ impl Table {
     fn new(first: RowAt, sizes: Option<&[usize]>, n_rows: usize) -> Table {
         let n_values = sizes.map(|sizes| sizes.iter().product());
         let shape = sizes.map_or_else(Shape::of_payments, Shape::of_values);
-        // What can have one value alone never changes.
+        // A variable with one value never changes.
         let n_rows = if n_values == Some(1) { 0 } else { n_rows };
         Table { first, n_values, shape, rows: vec![None; n_rows] }
     }
@@ -160,7 +161,7 @@ impl Rows {
         }
     }
 
-    /// Bytes that it takes at most for a learner that plays its episodes and has this many tables, rows and counts.
+    /// Most bytes for a learner that runs its episodes and has this many tables, rows and counts.
     pub(super) fn bytes(knowledge: &Knowledge, options: &Options, [tables, rows, counts]: [u128; 3]) -> u128 {
         let steps = u128::from(options.episodes).saturating_mul(knowledge.horizon() as u128);
         let visits = steps.saturating_mul(tables).min(rows.saturating_mul(MOST_RECENT as u128));
@@ -169,7 +170,7 @@ impl Rows {
         visits.saturating_mul(2 * size_of::<Visit>() as u128).saturating_add(of_rows)
     }
 
-    /// Where a row stands: its table, and its position there.
+    /// The table of a row, and its position there.
     fn find(&self, view: &View, at: RowAt) -> (usize, usize) {
         let of_block = view.layout.factors.len();
         let transitions = view.n_blocks * of_block;
@@ -182,9 +183,9 @@ impl Rows {
         }
     }
 
-    /// Takes in a step that the learner inside has taken in; a row that has changed keeps what came after.
+    /// Updates with a step of the inner learner; a changed row keeps only the visits after its change point.
     ///
-    /// The test looks at it once: what is repeated with a weight was not observed anew.
+    /// The test counts it once: repetitions by a weight are not new observations.
     pub(super) fn learn(&mut self, inside: &mut Tabular, seen: &Observation<'_>, times: u32) {
         self.clock += 1;
         let episode = self.episode();
@@ -205,12 +206,12 @@ impl Rows {
         }
     }
 
-    /// The present episode, from 1, as time is measured.
+    /// The present episode, from 1, by the time index.
     fn episode(&self) -> u64 {
         self.clock.div_ceil(self.horizon).max(1)
     }
 
-    /// Other rows may have changed at the time of a change that was noticed.
+    /// Tests other rows for a change at the time of a detected change.
     fn suspect(&mut self, since: u64, episode: u64) {
         if let Some(known) = self.suspected.iter_mut().find(|s| (s.from..=s.to).contains(&since)) {
             known.changed = known.changed.saturating_add(1);
@@ -223,7 +224,7 @@ impl Rows {
         }
     }
 
-    /// Adds a visit of a row; whether the row is found to have changed.
+    /// Adds a visit of a row; returns whether a change is detected.
     fn visit(&mut self, table: usize, row: usize, value: u128, times: u32, episode: u64) -> Option<Alarm> {
         let Rows { tables, bar, delta, suspected, scratch, .. } = self;
         let table = &mut tables[table];
@@ -246,7 +247,7 @@ impl Rows {
         }
         let untested = row.recent.len() - row.of_recent();
         let found = suspected.iter_mut().any(|suspicion| {
-            // Splits whose first visit after them is of these episodes.
+            // Splits whose first later visit falls into these episodes.
             let [first, last] = [suspicion.from, suspicion.to.saturating_add(1)]
                 .map(|episode| row.recent.partition_point(|visit| u64::from(visit.episode) < episode));
             let (first, last) = (first.max(untested), last.min(row.recent.len()));
@@ -265,7 +266,7 @@ impl Rows {
         found.then_some(Alarm::Suspected)
     }
 
-    /// Forgets what a row held before the change that was noticed; the episode since when.
+    /// Removes the visits of a row before its change point; returns the episode of the change.
     fn reset(&mut self, inside: &mut Tabular, table: usize, row: usize, episode: u64) -> u64 {
         let Rows { tables, scratch, .. } = self;
         let of = &mut tables[table];
@@ -286,7 +287,7 @@ impl Rows {
         let Tabular { evidence, belief, doubled, .. } = inside;
         let visits = state.recent.iter().map(|visit| (decoded(visit.value, paid), visit.times));
         evidence.keep_of_row(at, visits, |changed| belief.touch(changed));
-        // What was planned on is wrong, so the next plan does not wait for more.
+        // The present plan is outdated, so the next plan is due at once.
         *doubled = true;
         let since = state.recent.front().map_or(episode, |visit| visit.episode.into());
         let (before, after) = (Part::of(&before), Part::of(&after));
@@ -298,9 +299,9 @@ impl Rows {
         since
     }
 
-    /// Takes back the latest visits like those of a step, in the rows that still hold them.
+    /// Removes the latest visits equal to those of a step, in the rows that still hold them.
     ///
-    /// A row that has changed since has forgotten it already, unless it is among what was kept.
+    /// A row that was reset since has forgotten it already, unless it is among the kept visits.
     pub(super) fn take_back(&mut self, inside: &mut Tabular, seen: &Observation<'_>) -> Result<(), EvidenceError> {
         let view = inside.evidence.view.clone();
         let mut places: Vec<Counted> = Vec::with_capacity(8);

@@ -1,8 +1,8 @@
-//! Steps that are remembered for a while: all for as long, or each for a time of its own.
+//! Sliding window and discounted memory: steps are removed after a fixed or a random time.
 //!
-//! Evidence holds whole steps, so nothing of it becomes a fraction. With `window` every step is taken out again a fixed time after it
-//! was taken in. With `discount` the time is drawn, without looking at the step, so that one of age k episodes is still there with
-//! probability share^k: the mean of what is counted is the discounted count, and what is counted are visits that took place.
+//! Evidence holds whole steps, so counts stay integers. With `window` every step is removed a fixed time after it was
+//! added. With `discount` the time is drawn independently of the step, so that a step of age k episodes remains with
+//! probability share^k. The mean of the counts is the discounted count, and every counted visit took place.
 
 use std::collections::BTreeMap;
 
@@ -19,26 +19,26 @@ use crate::learn::{Knowledge, Options};
 use crate::math::ln_1p;
 use crate::random::splitmix64;
 
-/// Steps with the time at which each is forgotten.
+/// Steps with their expiry times.
 #[derive(Clone, Debug)]
 pub(crate) struct Aged {
     forget: Forget,
     seed: u64,
     horizon: u64,
-    /// Steps taken in: what time is measured by.
+    /// Number of steps: the time index.
     clock: u64,
-    /// Steps forgotten.
+    /// Number of forgotten steps.
     forgotten: u64,
-    /// By the time at which it is forgotten and the one at which it was taken in: what was seen, and how often.
+    /// By expiry time and time of addition: the encoded step, and its multiplicity.
     steps: BTreeMap<(u64, u64), (Vec<u64>, u32)>,
 }
 
-/// What is written of them.
+/// Serialised form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedAged {
     clock: u64,
     forgotten: u64,
-    /// (when it was taken in, what was seen, how often), in the order in which they are forgotten.
+    /// (time of addition, encoded step, multiplicity), in the order of expiry.
     steps: Vec<(u64, Vec<u64>, u32)>,
 }
 
@@ -48,7 +48,7 @@ impl Aged {
         Aged { forget, seed, horizon: horizon as u64, clock: 0, forgotten: 0, steps: BTreeMap::new() }
     }
 
-    /// Bytes that it takes at most for a learner that plays its episodes.
+    /// Most bytes for a learner that runs its episodes.
     pub(super) fn bytes(knowledge: &Knowledge, options: &Options) -> u128 {
         let episodes = match options.forget {
             Forget::Window { episodes } => episodes.min(options.episodes),
@@ -56,11 +56,11 @@ impl Aged {
         };
         let steps = u128::from(episodes).saturating_mul(knowledge.horizon() as u128);
         let numbers = 4 + knowledge.variables().len() + knowledge.rewards().len();
-        // A step in a map: its numbers, their place, and what the map leaves free.
+        // A step in a map: its numbers, their place, and the free room of the map.
         steps.saturating_mul(8 * numbers as u128 + 112)
     }
 
-    /// Steps until one that was taken in at a time is forgotten, at least one.
+    /// Lifetime in steps, at least one, of a step added at this time.
     fn lasts(&self, at: u64) -> u64 {
         match self.forget {
             Forget::Window { episodes } => episodes.saturating_mul(self.horizon),
@@ -74,7 +74,7 @@ impl Aged {
         }
     }
 
-    /// Takes in a step that the learner inside has taken in, and forgets what is too old.
+    /// Adds a step of the inner learner, and removes expired ones.
     pub(super) fn learn(&mut self, inside: &mut Tabular, seen: &Observation<'_>, times: u32) {
         self.clock += 1;
         let end = self.clock.saturating_add(self.lasts(self.clock));
@@ -91,7 +91,7 @@ impl Aged {
         }
     }
 
-    /// Takes back the latest step like this one; if none is left, it was forgotten already and nothing is to be done.
+    /// Removes the latest step equal to this one; if none is left, it has expired already.
     pub(super) fn take_back(&mut self, inside: &mut Tabular, seen: &Observation<'_>) -> Result<(), EvidenceError> {
         let Tabular { evidence, belief, doubled, .. } = inside;
         evidence.places_of(seen, |_| {})?;
@@ -132,7 +132,7 @@ impl Aged {
         Ok(())
     }
 
-    /// Whether the evidence is that of the steps which are remembered.
+    /// Whether the evidence equals that of the stored steps.
     pub(super) fn fits(&self, evidence: &Evidence) -> bool {
         let mut again = Evidence::of(&evidence.view);
         let knowledge = &evidence.view.knowledge;

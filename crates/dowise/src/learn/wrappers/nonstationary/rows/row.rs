@@ -1,4 +1,4 @@
-//! One row that is watched: the visits that it remembers, and those that its test looks at.
+//! One monitored row: the visits in memory, and the visits under its change-point test.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,14 @@ use crate::learn::wrappers::nonstationary::change_point::{Recent, Tally};
 /// One row.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// Times that it was begun again.
+    /// Number of resets.
     pub(super) resets: u32,
-    /// Visits since then that are counted and no longer remembered one by one.
+    /// Counted visits since then that are no longer stored individually.
     pub(super) dropped: u64,
-    /// Visits since its test began: all that were not yet there when it did.
+    /// Visits since its test began.
     pub(super) tested: Tally,
     pub(super) n_tested: u64,
-    /// What is counted, latest last.
+    /// Stored visits, latest last.
     pub(super) recent: VecDeque<Visit>,
 }
 
@@ -27,7 +27,7 @@ impl Row {
         Row { resets: 0, dropped: 0, tested: empty, n_tested: 0, recent: VecDeque::new() }
     }
 
-    /// How many of the visits that are remembered one by one are tested: the latest.
+    /// Number of stored visits under test: the latest.
     pub(super) fn of_recent(&self) -> usize {
         self.recent.len().min(usize::try_from(self.n_tested).unwrap_or(usize::MAX))
     }
@@ -37,7 +37,7 @@ impl Row {
         self.recent.iter().rposition(|visit| decoded(visit.value, paid) == value)
     }
 
-    /// Takes the latest visit of this value out, once; an older one if none is remembered.
+    /// Removes the latest visit of this value once; an older one if none is stored.
     pub(super) fn take_back(&mut self, value: u128, paid: bool) {
         let (first, found) = (self.recent.len() - self.of_recent(), self.find(value, paid));
         match found {
@@ -55,13 +55,13 @@ impl Row {
                     self.tested.remove(value);
                     self.n_tested -= 1;
                 }
-                // Of those that were dropped, some may have been there before the test began.
+                // Some dropped visits may precede the beginning of the test.
                 self.dropped = self.dropped.saturating_sub(1).max(self.n_tested - self.of_recent() as u64);
             }
         }
     }
 
-    /// Visits since the test began that are no longer remembered one by one.
+    /// Visits since the test began that are no longer stored individually.
     pub(super) fn older(&self, paid: bool) -> Tally {
         let mut older = self.tested.clone();
         let tested = self.recent.iter().skip(self.recent.len() - self.of_recent());
@@ -69,7 +69,7 @@ impl Row {
         older
     }
 
-    /// Whether a visit that is not remembered by itself can be counted, beside those that are.
+    /// Whether a visit that is not stored individually can be counted, besides the stored ones.
     pub(super) fn may_hold(&self, seen: RowSeen<'_>, value: u128) -> bool {
         match seen {
             RowSeen::Values(counts) => counts[value as usize] > 0,
@@ -81,7 +81,7 @@ impl Row {
         }
     }
 
-    /// Number and sum of the payments that are remembered one by one.
+    /// Number and sum of the individually stored rewards.
     pub(super) fn paid(&self) -> (u64, u128) {
         self.recent.iter().fold((0, 0), |(times, sum), visit| {
             (times + u64::from(visit.times), sum + decoded(visit.value, true) * u128::from(visit.times))
@@ -92,9 +92,9 @@ impl Row {
 /// One visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Visit {
-    /// The value, or the share that was paid in 2⁻⁶⁴; all of it is the largest number, which no share is otherwise.
+    /// The value, or the share of the reward in 2⁻⁶⁴; the full share is the largest number, which no other share is.
     pub(super) value: u64,
-    /// How often it was counted.
+    /// Multiplicity.
     pub(super) times: u32,
     pub(super) episode: u32,
 }
@@ -106,7 +106,7 @@ impl Visit {
     }
 }
 
-/// Visits that the test looks at, of a table of values or of payments.
+/// Visits under test, of a table of values or of rewards.
 pub(super) struct Tested<'a>(pub(super) &'a VecDeque<Visit>, pub(super) usize, pub(super) bool);
 
 impl Recent for Tested<'_> {

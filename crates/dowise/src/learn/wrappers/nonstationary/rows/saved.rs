@@ -1,4 +1,4 @@
-//! Rows that are watched, as a file has them: written, and believed only where they can be true.
+//! Saved monitored rows: serialised, and validated on restoring.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::learn::evidence::{Evidence, RowSeen};
 use crate::learn::save::RestoreError;
 use crate::learn::wrappers::nonstationary::change_point::Tally;
 
-/// What is written of all rows.
+/// Serialised form of all rows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedRows {
     clock: u64,
@@ -27,20 +27,20 @@ struct SavedRow {
     row: usize,
     resets: u32,
     dropped: u64,
-    /// Of the visits since the test began, those that are no longer remembered one by one.
+    /// Visits since the test began that are no longer stored individually.
     older: Part,
-    /// How many of the others there are.
+    /// Number of the others.
     tested: usize,
     recent: Vec<Visit>,
 }
 
-/// Visits on one side of a change.
+/// Visits on one side of a change point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::learn::wrappers::nonstationary) enum Part {
     /// (value, visits)
     Values(Vec<(u32, u32)>),
-    /// Payments and the sum of their shares as a hexadecimal number.
+    /// Number of rewards and the sum of their shares as a hexadecimal number.
     Paid(u32, String),
 }
 
@@ -55,7 +55,7 @@ impl Part {
         }
     }
 
-    /// The same as a tally of this kind; `None` if it is of another, or cannot be.
+    /// The same as a tally of this kind; `None` if it is of another kind, or impossible.
     pub(super) fn tally(self, empty: Tally) -> Option<Tally> {
         match (self, empty) {
             (Part::Values(list), Tally::Values(mut counts)) => {
@@ -138,7 +138,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Whether everything that is remembered is counted.
+    /// Whether all stored visits are counted.
     pub(in crate::learn::wrappers::nonstationary) fn fits(&self, evidence: &Evidence) -> bool {
         self.tables.iter().all(|table| {
             let rows = table.rows.iter().enumerate();
