@@ -1,6 +1,7 @@
 //! Tables and numbers as they are printed for people.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
+use dowise::tolerance::PRINTED;
 
 /// How a column is aligned.
 #[derive(Clone, Copy)]
@@ -180,9 +181,6 @@ pub(crate) fn short(x: f64) -> String {
     if rounded == 0.0 { "0".into() } else { rounded.to_string() }
 }
 
-/// Shares of the greatest amount below are what is left of differences, by rounding.
-const ROUNDING: f64 = 1e-14;
-
 /// How amounts that belong together are printed: with digits after the point, or as powers of ten where these would show
 /// nothing but zeros, or digits that nobody reads.
 #[derive(Clone, Copy)]
@@ -203,7 +201,7 @@ impl Amounts {
 
     /// With as few digits as it needs.
     pub(crate) fn short(self, x: f64) -> String {
-        let is_small = x.abs() < 5e-5 && x.abs() > ROUNDING * self.size;
+        let is_small = x.abs() < 5e-5 && x.abs() > PRINTED * self.size;
         if is_small { format!("{x:.1e}") } else { short(x) }
     }
 
@@ -221,7 +219,7 @@ impl Amounts {
             return if is_zero && x.is_finite() { text[1..].to_owned() } else { text };
         }
         // What is left of a difference of two such amounts is rounding.
-        if x.abs() <= ROUNDING * self.size { "0".into() } else { format!("{x:.4e}") }
+        if x.abs() <= PRINTED * self.size { "0".into() } else { format!("{x:.4e}") }
     }
 }
 

@@ -1,13 +1,11 @@
 //! Arrays as users give them: any number type and memory layout in, checked rows of `f64` out.
 
+use dowise::tolerance::STATED_PROBABILITIES;
 use numpy::{AllowTypeChange, PyArrayLikeDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::error::array;
-
-/// How far a row's sum may be from 1 and still count as rounding; the world rescales it.
-const ROUNDING: f64 = 1e-6;
 
 /// Numbers in C order with their shape, and what the user calls them.
 pub(crate) struct Numbers {
@@ -79,10 +77,13 @@ impl Numbers {
                 return Err(array(format!("{}{at} is {}, expected a probability from 0 to 1", self.name, row[i])));
             }
             let sum: f64 = row.iter().sum();
-            if (sum - 1.0).abs() > ROUNDING {
+            if (sum - 1.0).abs() > STATED_PROBABILITIES {
                 let at = self.row_at(r * columns, columns);
                 let sum = (sum * 1e9).round() / 1e9;
-                return Err(array(format!("{}{at} sums to {sum}, expected 1 (up to {ROUNDING:e})", self.name)));
+                return Err(array(format!(
+                    "{}{at} sums to {sum}, expected 1 (up to {STATED_PROBABILITIES:e})",
+                    self.name
+                )));
             }
         }
         Ok(())

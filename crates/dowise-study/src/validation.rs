@@ -1,11 +1,7 @@
 //! Checks that results are possible: lengths, signs and sizes that they have whatever was learned.
 
 use crate::RunRecord;
-
-/// How far rounding may take a value beyond where it can be, as a part of the greatest reward of an episode.
-///
-/// Ties are settled within 10⁻⁹ of a value at every stage, and sums of stages are rounded; this is far above both.
-const ROUNDING: f64 = 1e-6;
+use dowise::tolerance::STATED_VALUE;
 
 /// A field and what is wrong with it.
 pub(crate) type Fault = (&'static str, String);
@@ -76,13 +72,13 @@ pub fn episodes_fault(regrets: &[f64], reward: f64, bound: f64) -> Option<(&'sta
 }
 
 fn within(field: &'static str, x: f64, most: f64, bound: f64) -> Option<Fault> {
-    let good = x.is_finite() && x.abs() <= most * (1.0 + ROUNDING) + slack(bound);
+    let good = x.is_finite() && x.abs() <= most * (1.0 + STATED_VALUE) + slack(bound);
     (!good).then(|| (field, format!("{x} is not a number that the rewards allow")))
 }
 
 fn slack(bound: f64) -> f64 {
     // In a world without rewards all is zero, but for the last bit.
-    ROUNDING * bound + 1e-12
+    STATED_VALUE * bound + 1e-12
 }
 
 #[cfg(test)]

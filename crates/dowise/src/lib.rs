@@ -131,6 +131,7 @@ pub mod plan;
 pub mod probes;
 mod random;
 pub mod simulate;
+pub mod tolerance;
 pub mod world;
 pub mod worlds;
 

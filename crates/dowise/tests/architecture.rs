@@ -5,9 +5,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules of the library, the most basic first. `ARCHITECTURE.md` has one line on each.
-const ORDER: [&str; 16] = [
-    "math", "memory", "index", "random", "loops", "graph", "world", "draw", "kernel", "plan", "learn", "simulate",
-    "worlds", "data", "offline", "probes",
+const ORDER: [&str; 17] = [
+    "tolerance",
+    "math",
+    "memory",
+    "index",
+    "random",
+    "loops",
+    "graph",
+    "world",
+    "draw",
+    "kernel",
+    "plan",
+    "learn",
+    "simulate",
+    "worlds",
+    "data",
+    "offline",
+    "probes",
 ];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

@@ -5,6 +5,7 @@ mod read;
 mod write;
 
 use crate::{Directory, Study, StudyError, Summary};
+use dowise::tolerance::VALUE_DIFFERENCE;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,14 +35,11 @@ impl RunRow {
     }
 }
 
-/// Part of the size of values that rounding may make of nothing.
-const ROUNDING: f64 = 1e-12;
-
 /// How far a value is on the way from interventions at random (0) to the best (1); `None` where these differ by no more than rounding, or where play found the
 /// plan no better than interventions at random.
 pub fn share_of_way(value: f64, random: f64, best: f64) -> Option<f64> {
     let way = best - random;
-    (way > ROUNDING * best.abs().max(random.abs())).then(|| (value - random) / way)
+    (way > VALUE_DIFFERENCE * best.abs().max(random.abs())).then(|| (value - random) / way)
 }
 
 /// One point of a curve.

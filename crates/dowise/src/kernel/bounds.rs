@@ -1,5 +1,7 @@
 //! Interval bounds on the probabilities of a mechanism, and the extreme points of the resulting confidence set.
 
+use crate::tolerance::COMPUTED_PROBABILITIES;
+
 /// For each row and value of a mechanism, the least and the greatest probability, `[row][value]`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RowBounds {
@@ -30,9 +32,6 @@ pub(crate) struct Doubt<'a> {
 /// Maximum number of values with enumerated extreme points: 7 values can have 140.
 pub(super) const MOST_VALUES: usize = 6;
 
-/// Tolerance on sums of probabilities.
-const ROUNDING: f64 = 1e-12;
-
 /// The extreme points of {p : lo ≤ p ≤ hi, Σ p = 1}, concatenated; the row itself if rounding leaves none.
 ///
 /// At an extreme point all values but one are at an end of their interval.
@@ -48,12 +47,12 @@ pub(super) fn corners(lo: &[f64], hi: &[f64], row: &[f64]) -> Vec<f64> {
                 corner[v] = if ends >> v & 1 == 1 { hi[v] } else { lo[v] };
                 left -= corner[v];
             }
-            if left < lo[free] - ROUNDING || left > hi[free] + ROUNDING {
+            if left < lo[free] - COMPUTED_PROBABILITIES || left > hi[free] + COMPUTED_PROBABILITIES {
                 continue;
             }
             corner[free] = left.clamp(lo[free], hi[free]);
             let corner = &corner[..m];
-            let same = |other: &[f64]| other.iter().zip(corner).all(|(a, b)| (a - b).abs() <= ROUNDING);
+            let same = |other: &[f64]| other.iter().zip(corner).all(|(a, b)| (a - b).abs() <= COMPUTED_PROBABILITIES);
             if !found.chunks_exact(m).any(same) {
                 found.extend_from_slice(corner);
             }

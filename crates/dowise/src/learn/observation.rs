@@ -1,5 +1,6 @@
 //! Observation of one step, by names or numbers: validated against the world at construction; values may be missing.
 
+use crate::tolerance::OBSERVED_REWARD;
 use std::borrow::Cow;
 
 use super::Knowledge;
@@ -109,9 +110,6 @@ pub enum ObservationError {
         hi: f64,
     },
 }
-
-/// Rounding tolerance of a reward's range, as a share of the range and of its ends.
-const ROUNDING: f64 = 1e-9;
 
 impl<'a> Observation<'a> {
     /// A step in a state at a stage (from 0), without an intervention yet.
@@ -364,7 +362,7 @@ impl<'a> Observation<'a> {
 
 /// Whether a payment is within its range, up to rounding.
 pub(crate) fn within_range(paid: f64, [lo, hi]: [f64; 2]) -> bool {
-    let slack = ROUNDING * (hi - lo).max(lo.abs()).max(hi.abs());
+    let slack = OBSERVED_REWARD * (hi - lo).max(lo.abs()).max(hi.abs());
     paid >= lo - slack && paid <= hi + slack
 }
 

@@ -5,9 +5,7 @@ use super::follow::FollowMixed;
 use super::{Buffers, Plan, PlanError, Planner, Ties, backward_induction};
 use crate::kernel::AtRandom;
 use crate::memory::Held;
-
-/// Tolerance on the sum of a row's probabilities.
-const ROUNDING: f64 = 1e-6;
+use crate::tolerance::STATED_PROBABILITIES;
 
 impl Planner {
     /// Values of a stochastic policy, as `[stage][state]` with one further stage of zeros.
@@ -44,7 +42,7 @@ impl Planner {
         for (i, (row, out)) in rows.zip(mixture.chunks_exact_mut(n_causes)).enumerate() {
             let (stage, state) = (i / n + 1, i % n);
             let sum: f64 = row.iter().sum();
-            if row.iter().any(|p| !p.is_finite() || *p < 0.0) || (sum - 1.0).abs() > ROUNDING {
+            if row.iter().any(|p| !p.is_finite() || *p < 0.0) || (sum - 1.0).abs() > STATED_PROBABILITIES {
                 return Err(PlanError::PolicyNotRandom { stage, state, sum });
             }
             for (rank, p) in row.iter().enumerate().filter(|(_, p)| **p > 0.0) {

@@ -24,6 +24,7 @@ pub(crate) use on_demand::{RewardsAt, RowsAt};
 pub use truth::Planner;
 pub(crate) use truth::rewards_by_cause;
 
+use crate::tolerance::STEP_RANGE;
 use rayon::prelude::*;
 
 use crate::kernel::{Found, Kernel, Scratch, Tie, WarmStart};
@@ -43,9 +44,6 @@ const MOST_COSTS: f64 = 1e3;
 /// Share of the least reward or cost that a tie may lose in a step.
 const OF_LEAST: f64 = 1e-4;
 
-/// Relative rounding error of a step's range: a lower bound of every tolerance.
-const ROUNDING: f64 = 1e-14;
-
 /// Difference within which a learner treats two interventions as equally good.
 ///
 /// `range` is that of a step, costs included; `knowledge` has the rewards and costs. A prohibitive cost or an avoidable
@@ -55,7 +53,8 @@ pub(crate) fn tie_tolerance(horizon: usize, range: f64, knowledge: &World) -> f6
     let [lo, hi] = knowledge.reward_range();
     let scale = if hi > lo { range.min(MOST_COSTS * (hi - lo)) } else { range };
     let usual = TIE_TOLERANCE * scale;
-    let tolerance = usual.min(OF_LEAST * least_amount(knowledge, ROUNDING * range)).max((ROUNDING * range).min(usual));
+    let tolerance =
+        usual.min(OF_LEAST * least_amount(knowledge, STEP_RANGE * range)).max((STEP_RANGE * range).min(usual));
     horizon as f64 * tolerance.max(f64::MIN_POSITIVE)
 }
 

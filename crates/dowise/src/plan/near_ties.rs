@@ -6,9 +6,7 @@
 use super::Chooser;
 use super::per_state_scale::GOOD_CHOICE;
 use crate::kernel::{Found, Kernel, Scratch, Tie};
-
-/// Relative bound on the rounding error of a search's sums.
-const ROUNDING: f64 = 64.0 * f64::EPSILON;
+use crate::tolerance::SEARCH_SUM;
 
 /// Selects interventions with a kernel; resolves ties that are not ties at the scale of the state.
 pub(super) struct NearTies<'a> {
@@ -27,7 +25,7 @@ impl Chooser for NearTies<'_> {
         let cap = self.caps[stage];
         let good = GOOD_CHOICE * (cap - found.least).abs();
         // If rounding relative to the cap would decide, `per_state_scale` takes over.
-        if found.chosen - found.least <= good || ROUNDING * (cap.abs() + found.least.abs()) > good {
+        if found.chosen - found.least <= good || SEARCH_SUM * (cap.abs() + found.least.abs()) > good {
             return found;
         }
         self.kernel.best(state, loss, good, tie, scratch)

@@ -2,12 +2,10 @@
 
 use dowise::World;
 use dowise::linear::{Features, Misspecification};
+use dowise::tolerance::LINEAR;
 use serde::Serialize;
 
 use crate::table::{self, Align};
-
-/// Errors below this are rounding.
-const ROUNDING: f64 = 1e-9;
 
 /// What was found about the features.
 #[derive(Serialize)]
@@ -51,9 +49,9 @@ impl FeatureReport {
         } else {
             String::new()
         };
-        let verdict = if fit.variation_max.max(fit.reward_max) < ROUNDING {
+        let verdict = if fit.variation_max.max(fit.reward_max) < LINEAR {
             "The world is linear in them.".to_owned()
-        } else if fit.variation_max < ROUNDING {
+        } else if fit.variation_max < LINEAR {
             format!(
                 "Next states are linear in them, rewards are not (off by up to {}): a learner that knows the rewards adds them as they are, and one \
                  that regresses them (unknown=rewards, lsvi-ucb) keeps some regret however long it runs.",
@@ -71,5 +69,5 @@ impl FeatureReport {
 }
 
 fn error(x: f64) -> String {
-    if x < ROUNDING { "0".to_owned() } else { table::short(x) }
+    if x < LINEAR { "0".to_owned() } else { table::short(x) }
 }

@@ -6,10 +6,8 @@ use crate::data::findings::{FindingKind, Findings};
 use crate::data::labels::Said;
 use crate::data::{End, Table};
 use crate::learn::MISSING;
+use crate::tolerance::OBSERVED_REWARD;
 use crate::world::{Action, Kind, LeverRule};
-
-/// Rounding tolerance of payments and of their sums.
-const ROUNDING: f64 = 1e-9;
 
 impl RowReader<'_> {
     /// Reports empty required cells.
@@ -151,7 +149,7 @@ impl RowReader<'_> {
         let mut size = cost.abs();
         for (i, (term, &paid)) in self.world.rewards().iter().zip(&row.rewards).enumerate() {
             let [lo, hi] = term.range;
-            let slack = ROUNDING * (hi - lo).max(lo.abs()).max(hi.abs());
+            let slack = OBSERVED_REWARD * (hi - lo).max(lo.abs()).max(hi.abs());
             if paid < lo - slack || paid > hi + slack {
                 row.bad = true;
                 findings.add(FindingKind::RewardRange, self.term_column[i].or(place), row.line, || {

@@ -1,7 +1,6 @@
 //! Membership in a convex cone by nonnegative least squares (Lawson and Hanson).
 
-/// L1 norm of a residual that counts as rounding.
-const ROUNDING: f64 = 1e-14;
+use crate::tolerance::CONE_RESIDUAL;
 
 /// Whether a point lies in the cone of some columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +24,7 @@ pub(super) fn membership(columns: &[&[f64]], target: &[f64], work: &mut i64) -> 
     // Lawson and Hanson need about as many rounds as there are rows; the limit guards against cycling by rounding.
     for _ in 0..3 * m + 10 {
         let length: f64 = rest.iter().map(|x| x.abs()).sum();
-        if length <= ROUNDING {
+        if length <= CONE_RESIDUAL {
             return Membership::Inside;
         }
         *work -= (columns.len() * m) as i64;
@@ -33,7 +32,7 @@ pub(super) fn membership(columns: &[&[f64]], target: &[f64], work: &mut i64) -> 
             .filter(|j| !useless[*j] && !basis.contains(j))
             .map(|j| (dot(columns[j], &rest), j))
             .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-        let Some((slope, entering)) = steepest.filter(|(slope, _)| *slope > ROUNDING * length) else { break };
+        let Some((slope, entering)) = steepest.filter(|(slope, _)| *slope > CONE_RESIDUAL * length) else { break };
         debug_assert!(slope > 0.0);
         basis.push(entering);
         weights.push(0.0);

@@ -10,6 +10,7 @@ use crate::loops::pick::{least, n_within, nth_within};
 use crate::loops::simd;
 use crate::loops::weigh::weigh;
 use crate::random::scale;
+use crate::tolerance::WITHIN_TIE;
 use crate::world::Action;
 
 /// Tie-breaking between interventions whose values differ by no more than the tolerance.
@@ -49,9 +50,6 @@ pub(crate) struct Scratch {
     branch: branch::Buffers,
 }
 
-/// Share of the tie tolerance that is rounding.
-const ROUNDING: f64 = 1e-4;
-
 /// Precision of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Within {
@@ -65,7 +63,7 @@ pub(crate) struct Within {
 impl Within {
     /// A tie tolerance far above rounding.
     pub(crate) fn ties(tolerance: f64) -> Within {
-        Within { ties: tolerance, rounding: ROUNDING * tolerance }
+        Within { ties: tolerance, rounding: WITHIN_TIE * tolerance }
     }
 }
 
@@ -110,7 +108,7 @@ impl Kernel {
     /// intervention, including pruned ones.
     pub(crate) fn all_tied(&self, state: usize, loss: &[f64], tolerance: f64, tie: Tie) -> Option<Found> {
         let Tie::Random(random) = tie else { return None };
-        let most = ROUNDING * tolerance;
+        let most = WITHIN_TIE * tolerance;
         // Mostly two losses suffice to rule this out.
         if self.has_costs || (loss[0] - loss[loss.len() - 1]).abs() > most {
             return None;

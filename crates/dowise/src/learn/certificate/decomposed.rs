@@ -5,13 +5,14 @@
 //! V* − V^π ≤ up − low. Uncertainty common to both policies counts twice. The sharper comparison of `difference.rs`,
 //! and the comparison with random interventions, need joint key values, which are too many here.
 
-use super::difference::{ROUNDING, raise};
+use super::difference::raise;
 use super::{Certificate, SETS};
 use crate::learn::belief::Estimator;
 use crate::learn::options::Options;
 use crate::learn::tabular::Tabular;
 use crate::learn::{LearnResult, Plans};
 use crate::plan::{Buffers, Follow, Lookahead, Plan, Ties, backward_induction};
+use crate::tolerance::STAGE_VALUE;
 use crate::world::Action;
 
 /// Optimistic plan from the evidence, for comparison with policies.
@@ -41,7 +42,7 @@ impl<'a> ByBounds<'a> {
         let [least, _] = tabular.knowledge().world().step_range();
         let floors: Vec<f64> = (0..=up.horizon).map(|stage| (up.horizon - stage) as f64 * least).collect();
         let largest = best.caps().iter().chain(&floors).fold(0.0, |most: f64, v| most.max(v.abs()));
-        let rounding = ROUNDING * up.horizon as f64 * largest;
+        let rounding = STAGE_VALUE * up.horizon as f64 * largest;
         let ended = best.ended().map(<[bool]>::to_vec);
         Ok(ByBounds { tabular, options, delta, up, floors, rounding, ended })
     }

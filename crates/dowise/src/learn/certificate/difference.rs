@@ -31,6 +31,7 @@ use crate::learn::selector::Selector;
 use crate::learn::tabular::Tabular;
 use crate::learn::{LearnResult, Plans};
 use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, backward_induction};
+use crate::tolerance::STAGE_VALUE;
 use crate::world::Action;
 
 /// Most interventions of a state that are compared one by one.
@@ -41,9 +42,6 @@ const MOST_EFFECTS: usize = 1 << 23;
 
 /// Most multiplications for comparing next states in a certificate: about a second.
 const MOST_WORK: u128 = 1 << 30;
-
-/// Relative rounding error of a stage's values.
-pub(super) const ROUNDING: f64 = 1e-14;
 
 /// Optimistic and pessimistic estimates from a learner's evidence, for comparing policies.
 pub(crate) struct Difference<'a> {
@@ -184,7 +182,7 @@ impl<'a> Difference<'a> {
     fn rounding(&self) -> f64 {
         let only_one = self.corners.as_ref().is_some_and(|corners| corners.iter().all(|effects| effects.len() == 1));
         let largest = self.best.caps().iter().chain(&self.floors).fold(0.0, |most: f64, v| most.max(v.abs()));
-        if only_one { 0.0 } else { ROUNDING * self.up.horizon as f64 * largest }
+        if only_one { 0.0 } else { STAGE_VALUE * self.up.horizon as f64 * largest }
     }
 
     /// Pessimistic value of a policy, `[stage][state]`.

@@ -1,5 +1,6 @@
 //! Diagnostics of features before learning: too many, constant or redundant features.
 
+use crate::tolerance::COLLINEAR;
 use std::fmt;
 
 use nalgebra::DMatrix;
@@ -55,9 +56,6 @@ impl fmt::Display for FeatureFinding {
     }
 }
 
-/// Relative residual of a feature's square, after projection on the earlier ones, below which it counts as rounding.
-const ROUNDING: f64 = 1e-10;
-
 /// Warnings about rows of features; `steps` is the expected number of steps.
 ///
 /// # Cost
@@ -91,7 +89,7 @@ pub(super) fn found<'a>(rows: impl Iterator<Item = &'a [f64]>, dimension: usize,
         if square == 0.0 {
             out.push(FeatureFinding::Zero { feature: j + 1 });
         }
-        if left <= ROUNDING * square {
+        if left <= COLLINEAR * square {
             if square > 0.0 {
                 collinear.get_or_insert(j + 1);
             }

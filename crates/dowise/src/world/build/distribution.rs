@@ -1,11 +1,9 @@
 //! Validates rows of probabilities: each from 0 to 1, with sum 1.
 
 use super::check::{Check, number_text};
+use crate::tolerance::STATED_PROBABILITIES;
 use crate::world::unread::is_unread;
 use crate::world::{At, Problem};
-
-/// Tolerance on a row's sum that counts as rounding.
-const ROUNDING: f64 = 1e-6;
 
 /// Normalised rows of one table, for a single note.
 #[derive(Default)]
@@ -44,7 +42,7 @@ impl Check {
         }
         let sum: f64 = row.iter().sum();
         let off = (sum - 1.0).abs();
-        if off.is_nan() || off > ROUNDING {
+        if off.is_nan() || off > STATED_PROBABILITIES {
             let message = format!("the {} sum to {}, not 1", what(self), number_text(sum));
             let help = if sum < 1.0 {
                 format!("add the missing {} or rescale", number_text(1.0 - sum))

@@ -14,6 +14,7 @@ use super::kl::{FEW_VALUES, KlBalls};
 use crate::learn::view::ActionList;
 use crate::loops::kl_ball::{LANES, Lanes, look_once};
 use crate::loops::simd;
+use crate::tolerance::SUM_OF_RISES;
 
 /// Least losses of the rows of a stage, and upper bounds of their values: a row whose bound is below a lower bound of
 /// another row cannot be optimal.
@@ -44,9 +45,6 @@ pub(super) struct PrunedRows {
 
 /// Relative error, of the greatest loss, of a solved row or of a bound from one evaluation.
 const SOLVED_WITHIN: f64 = 1e-10;
-
-/// Relative error, of the greatest value, of the sum of rises at each lookahead.
-const ROUNDING: f64 = 1e-15;
 
 /// Multiple of the greatest value at which the sum of rises is reset, so that rounding stays small.
 const MOST_RISE: f64 = 64.0;
@@ -126,7 +124,7 @@ impl PrunedRows {
         let steps = next_value.iter().zip(&self.values).map(|(now, then)| now - then);
         let rise = steps.fold(f64::NEG_INFINITY, f64::max);
         if self.values.len() == next_value.len() {
-            self.rise += rise + ROUNDING * scale;
+            self.rise += rise + SUM_OF_RISES * scale;
         }
         self.values.clear();
         self.values.extend_from_slice(next_value);
