@@ -11,6 +11,7 @@ use super::evaluate::{Logged, Support};
 use super::graph_test::GraphReport;
 use super::{Episodes, LogSummary, MissingnessTest, Tested};
 use crate::learn::Knowledge;
+use crate::world::{LearnedForm, Mechanism};
 
 /// Level of the graph test: a true graph is rejected with at most this probability.
 const GRAPH_LEVEL: f64 = 0.05;
@@ -53,6 +54,10 @@ pub enum About {
     Overlap,
     /// Whether a hidden variable acts on a lever and on its outcome.
     Confounding,
+    /// Whether the past acts on a step only through the state.
+    Markov,
+    /// Whether mechanisms have the parametric form in which they are learned.
+    Forms,
     /// Numbers taken from the world file instead of the log.
     WorldFile,
 }
@@ -67,6 +72,8 @@ impl About {
             About::Endings => "ends of episodes",
             About::Overlap => "overlap",
             About::Confounding => "no unmeasured confounding",
+            About::Markov => "Markov property",
+            About::Forms => "parametric forms",
             About::WorldFile => "numbers of the world file",
         }
     }
@@ -168,6 +175,8 @@ fn record(
     let mut all = vec![missingness(missing), graph(graph_check)];
     all.extend(rest);
     all.push(confounding(knowledge, randomised));
+    all.push(markov());
+    all.extend(forms(knowledge));
     all.extend(world_file(knowledge));
     all
 }
@@ -312,6 +321,34 @@ fn confounding(knowledge: &Knowledge, randomised: &[String]) -> Assumption {
     let remedy =
         "if a lever was randomised, pass --randomised; if not, declare its hidden causes in the world file".to_owned();
     Assumption { about, status: Status::Assumed, statement, remedy }
+}
+
+/// No test looks for effects that come a step later: a log could show them.
+fn markov() -> Assumption {
+    Assumption {
+        about: About::Markov,
+        status: Status::NotTested,
+        statement: "Earlier steps act on a step only through its state: no effect of a lever comes a step later."
+            .to_owned(),
+        remedy: "if an effect may come later, add a state factor that remembers its cause".to_owned(),
+    }
+}
+
+/// The mechanisms that are learned in a parametric form, if there are any. Their fit to the log is not tested row by row.
+fn forms(knowledge: &Knowledge) -> Option<Assumption> {
+    let world = knowledge.world();
+    let has_form = |m: &&Mechanism| m.table.is_none() && m.assumed.form != LearnedForm::Table;
+    let learned = world.mechanisms().iter().chain(world.transitions()).filter(has_form);
+    let names: Vec<&str> = learned.map(|m| world.variable(m.children[0]).name.as_str()).collect();
+    (!names.is_empty()).then(|| Assumption {
+        about: About::Forms,
+        status: Status::NotTested,
+        statement: format!(
+            "The parents of {} have no interactions beyond those of the stated form. With forms, guaranteed bounds are approximate.",
+            names.join(", ")
+        ),
+        remedy: "compare with a fit by tables (`learn = \"table\"`)".to_owned(),
+    })
 }
 
 /// The assumption about numbers taken from the world file, if there are any.
