@@ -36,7 +36,7 @@ fn paper(wrong: Wrong, by: f64, seed: u64) -> Result<(World, World), Failure> {
         Wrong::Lever => add_parent(&mut spec, 0, "x2", &[-by, -by, by, by]),
         Wrong::Parent => add_parent(&mut spec, 0, "s2", &[-by, by]),
         Wrong::Common => {
-            // A key variable that the learner is not known of stands for the hidden cause.
+            // A key variable that the learner does not know stands for the hidden cause.
             let mut season = spec.variables.last().cloned().ok_or("a key variable")?;
             season.name = "season".into();
             spec.variables.push(season);
