@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc program examples python slurm figures browser benchmarks faults fuzz same-bits
+.PHONY: check format lint test doc program examples python slurm figures browser benchmarks faults attack fuzz same-bits
 
 check: format lint test doc examples python slurm
 
@@ -81,6 +81,16 @@ slurm: program
 FAULT_ROUNDS = 50
 faults:
 	FAULT_ROUNDS=$(FAULT_ROUNDS) cargo test --release --locked -p dowise-cli --test faults --test service -- --nocapture
+
+# Random worlds with random violations of assumptions, and the truth of every recommendation: docs/results.md has the table.
+ATTACK_WORLDS = 5000
+ATTACK_SEED = 20261119
+attack:
+	cargo build --release --locked -p dowise-cli
+	python3 -m venv target/attack-venv
+	target/attack-venv/bin/python $(PIP) install numpy==2.4.6
+	target/attack-venv/bin/python benchmarks/attack/attack.py --binary target/release/dowise --jobs 2 \
+		--worlds $(ATTACK_WORLDS) --seed $(ATTACK_SEED)
 
 # Broken, odd and extreme inputs: docs/reference/reliability.md says what must hold for each. The same seed tries the same cases.
 FUZZ_SECONDS = 600

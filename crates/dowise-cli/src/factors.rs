@@ -11,10 +11,11 @@ pub(crate) struct FactorUse {
 }
 
 impl FactorUse {
-    /// Of the states that are shown. Where none differs from the others, all factors are shown but the clock.
+    /// Of the states that are shown. Where none differs from the others, all factors are shown but the time index.
     pub(crate) fn of(world: &World, states: &[usize]) -> FactorUse {
         let (mut always, mut varying) = (Vec::new(), Vec::new());
-        let shown: Vec<usize> = (0..world.state().len()).filter(|&i| world.clock() != Some(world.state()[i])).collect();
+        let shown: Vec<usize> =
+            (0..world.state().len()).filter(|&i| world.time_index() != Some(world.state()[i])).collect();
         for &i in &shown {
             let value = |s: &usize| world.state_space().digit(*s, i);
             let first = states.first().map(value);

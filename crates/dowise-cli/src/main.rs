@@ -46,7 +46,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   dowise new campaign              write campaign.toml, an e-mail campaign to start from
-  dowise check campaign.toml       is it sound, how large is it, and what is its structure worth?
+  dowise check campaign.toml       is it correct, how large is it, and what does its graph save?
   dowise check campaign.toml --draw campaign.svg
   dowise plan campaign.toml        the best mail for every customer at every stage
   dowise learn campaign.toml --learner graph-psrl
@@ -55,7 +55,7 @@ Examples:
   dowise import asia.bif --lever smoke --key dysp --reward dysp=no
   dowise reproduce                 the paper's three experiments: data, figures, claims
 
-Exit status: 0 fine, 1 the answer is no, 2 wrong usage, 3 could not read or write, 130 interrupted.";
+Exit status: 0 success, 1 negative result (see the command), 2 wrong usage, 3 could not read or write, 130 interrupted.";
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

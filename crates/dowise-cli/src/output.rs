@@ -97,6 +97,11 @@ impl Output {
         Output { colour_out: wanted(io::stdout().is_terminal()), colour_err: wanted(io::stderr().is_terminal()), quiet }
     }
 
+    /// An output without colours that prints results and errors only.
+    pub(crate) fn silent() -> Output {
+        Output { colour_out: false, colour_err: false, quiet: true }
+    }
+
     /// Whether only results and errors are printed.
     pub(crate) fn quiet(&self) -> bool {
         self.quiet

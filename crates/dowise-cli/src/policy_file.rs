@@ -48,8 +48,9 @@ pub(crate) fn read(file: &Path, world: &World) -> Result<Vec<Action>, Failure> {
     let name = file.display();
     let text = read_text_file(file, MOST_TEXT).map_err(|e| Failure::Io(e.to_string()))?;
     let written: PolicyFile = serde_json::from_str(&text).map_err(|e| {
-        let saved = if text.contains("\"dowise learner\"") { "; `dowise learn --policy` writes one" } else { "" };
-        Failure::Usage(format!("{name} is not a policy: {e}{saved}"))
+        Failure::Usage(format!(
+            "{name} is not a policy: {e}; `dowise plan WORLD --json` and `dowise learn --policy` write one"
+        ))
     })?;
     if let Some(schema) = written.schema.filter(|schema| !SCHEMAS.contains(&schema.as_str())) {
         let known = SCHEMAS.join(", ");
@@ -126,7 +127,7 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let n = world.n_states();
     let stages: Vec<&[Action]> = actions.chunks_exact(n).collect();
-    // A world with a clock has other states at every stage.
+    // A world with a time index has other states at every stage.
     let same = (0..n).all(|s| world.occurs_at(0, s)) && stages.windows(2).all(|pair| pair[0] == pair[1]);
     let written = if same { &stages[..1] } else { &stages[..] };
     let mut rules = Vec::new();

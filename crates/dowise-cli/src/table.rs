@@ -1,6 +1,7 @@
 //! Tables and numbers as they are printed for people.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
+use dowise::messages::grouped;
 use dowise::tolerance::PRINTED;
 
 /// How a column is aligned.
@@ -145,11 +146,7 @@ pub(crate) fn count(n: u64) -> String {
     match n {
         u64::MAX => "more than 10^19".into(),
         1_000_000_000_000.. => format!("{:.1e}", n as f64).replace('e', "·10^"),
-        _ => {
-            let digits = n.to_string();
-            let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(ascii).collect();
-            groups.join(",")
-        }
+        _ => grouped(n),
     }
 }
 
@@ -169,10 +166,6 @@ pub(crate) fn steps(n: impl TryInto<u64>) -> String {
         1 => "1 step".to_owned(),
         n => format!("{n} steps"),
     }
-}
-
-fn ascii(digits: &[u8]) -> &str {
-    std::str::from_utf8(digits).expect("invariant: digits are ASCII")
 }
 
 /// A number with as few digits as it needs, four after the point at most.

@@ -90,6 +90,42 @@ fn what_was_noticed_says_whether_it_was_in_the_log_or_in_the_run() {
     std::fs::remove_dir_all(&at).unwrap();
 }
 
+/// A sale with probability 0.6 after `0`, and with this probability after `1`.
+fn sale(p: f64) -> String {
+    format!(
+        "dowise = 1\nhorizon = 1\n[state.s]\nvalues = 2\nscope = [\"z\"]\nnext = [[0.5, 0.5], [0.5, 0.5]]\n\
+         [lever.x]\nvalues = 2\n[key.z]\nvalues = 2\nparents = [\"x\"]\np = [[0.4, 0.6], [{}, {p}]]\n\
+         [reward.r]\nscope = [\"z\"]\nvalue = [0.0, 1.0]\n[interventions]\nset = \"all\"\n",
+        1.0 - p
+    )
+}
+
+#[test]
+fn a_log_that_live_steps_contradict_is_dropped_with_a_warning() {
+    let at = place("misleading", &sale(0.4), &sale(0.75));
+    quiet(&at, "simulate given.toml --episodes 1000 -o given.csv");
+    quiet(&at, "simulate truth.toml --episodes 1000 -o truth.csv");
+    let learn = |log: &str, learner: &str| {
+        let learn = format!("learn truth.toml --from {log} --learner graph-ucbvi:unknown=all{learner} --episodes 1500");
+        let (text, _) = quiet(&at, &format!("{learn} --certify"));
+        let json: serde_json::Value =
+            serde_json::from_str(&quiet(&at, &format!("{learn} --certify --json")).0).unwrap();
+        (text, json)
+    };
+    let (text, json) = learn("given.csv", "");
+    assert!(text.contains("live steps contradict the log (z where x=1: 1 in 0.75 of "), "{text}");
+    assert!(text.contains("the learner dropped the 1,000 logged steps and continued with its own"), "{text}");
+    assert_eq!(json["log_contradicted"]["dropped"], true);
+    assert!(json["promise_is_void"].is_null(), "the certificate rests on live steps alone");
+    // Graph repair keeps all steps, so nothing may be promised.
+    let (text, json) = learn("given.csv", ",guard=true");
+    assert!(text.contains("the learner keeps the 1,000 logged steps; learn without them"), "{text}");
+    assert_eq!((&json["log_contradicted"]["dropped"], &json["promise_is_void"]), (&false.into(), &true.into()));
+    let (text, json) = learn("truth.csv", "");
+    assert!(!text.contains("contradict") && json["log_contradicted"].is_null(), "{text}");
+    std::fs::remove_dir_all(&at).unwrap();
+}
+
 /// The log of a world, with the column blanked in those rows of which `hides` says so, by the row's values and a number that goes through [0, 1).
 fn simulated(at: &Path, column: &str, hides: impl Fn(&dyn Fn(&str) -> String, f64) -> bool) {
     let (_, status) = quiet(at, "simulate truth.toml --episodes 4000 -o log.csv --force");
@@ -125,8 +161,10 @@ fn values_missing_not_at_random_void_certificates_and_recommendations() {
         let learn = "learn truth.toml --from log.csv --learner graph-ucbvi:unknown=all --episodes 20";
         let (text, _) = quiet(&at, &format!("{learn} --certify"));
         let says = "MISSING NOT AT RANDOM: whether key variable z was recorded depends on ";
-        let void = "Void, because it rests on a log with values missing not at random";
-        assert_eq!((text.contains(says), text.contains(void)), (unfair, unfair), "{text}");
+        let void = "Void, because an assumption about the log failed:";
+        let failed = "missing at random, FAILED: Missing not at random: whether key variable z was recorded";
+        assert_eq!((text.contains(failed), text.contains(void)), (unfair, unfair), "{text}");
+        assert!(text.find("Assumptions missing at random, ") < text.find("best policy"), "{text}");
         let json: serde_json::Value =
             serde_json::from_str(&quiet(&at, &format!("{learn} --certify --json")).0).unwrap();
         assert_eq!((json["promise_is_void"] == true, json["void_because"].is_array()), (unfair, unfair), "{json}");
@@ -173,7 +211,7 @@ fn certificates_from_confounded_logs_are_void_unless_the_lever_was_randomised() 
     for (draw, void) in [("", true), (" --randomised a", false)] {
         let (text, _) = quiet(&at, &format!("{learn}{draw}"));
         assert_eq!(
-            text.contains("UNMEASURED CONFOUNDING: the hidden variable q affects the lever a and z"),
+            text.contains("identification, FAILED: The log does not identify P(z | a, q): a hidden cause acts"),
             void,
             "{text}"
         );

@@ -120,7 +120,7 @@ fn what_cannot_be_resumed_is_said() {
     write(&read[..read.len() / 2]);
     assert!(refusal(&at, "--resume changed.json").contains("changed.json: this is not a saved learner"));
     write(&read.replace("\"run\":", "\"walk\":"));
-    assert!(refusal(&at, "--resume changed.json").contains("there is no run to go on with"));
+    assert!(refusal(&at, "--resume changed.json").contains("this is not a saved learner"));
     // What was changed is noticed, and so is what cannot be, even if somebody has made the checksum fit.
     let changes = [
         ("\"episode\":20", "\"episode\":21", "do not have the same episodes; the file is damaged"),
@@ -134,7 +134,8 @@ fn what_cannot_be_resumed_is_said() {
             "run.learner: c-lsvi-ucb with seed 0 is not what is saved",
         ),
     ];
-    let sealed = |text: &str| format!("{}}}}}\n", dowise_study::seal(text.rsplit_once(",\"checksum\"").unwrap().0));
+    let sealed =
+        |text: &str| format!("{}}}}}\n", dowise::saved::with_checksum(text.rsplit_once(",\"checksum\"").unwrap().0));
     assert_eq!(sealed(&read), read);
     for (from, to, says) in changes {
         // The run stands behind the learner.

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use dowise::WorldError;
+use dowise::messages::nearest;
 use dowise::world::{At, Problem, Source};
 
-use crate::findings::{Draft, nearest};
+use crate::findings::Draft;
 use crate::limits::DEEPEST;
 use crate::network::{GraphFile, Network, Role};
 use crate::scan::{Comments, Scanner, quoted, unescaped};

@@ -49,17 +49,17 @@ pub fn export(world: &World) -> Result<Exported, String> {
         let rows = mechanism.table.as_deref();
         chain(&mut network, &mechanism.children, &mechanism.parents, &sizes, rows)?;
     }
-    for habit in world.habits() {
-        let (size, rows) = (world.variable(habit.children[0]).size(), world.sizes(&habit.parents));
+    for behaviour in world.behaviour_mechanisms() {
+        let (size, rows) = (world.variable(behaviour.children[0]).size(), world.sizes(&behaviour.parents));
         let cells = rows.iter().fold(size as u128, |cells, &n| cells.saturating_mul(n as u128));
         // Other tools refuse a variable without numbers.
         let uniform = (cells <= MOST_ENTRIES).then(|| vec![1.0 / size as f64; cells as usize]);
-        let table = habit.table.as_deref().or(uniform.as_deref());
-        chain(&mut network, &habit.children, &habit.parents, &[size], table)?;
-        if habit.table.is_none() {
+        let table = behaviour.table.as_deref().or(uniform.as_deref());
+        chain(&mut network, &behaviour.children, &behaviour.parents, &[size], table)?;
+        if behaviour.table.is_none() {
             number_notes.push(format!(
                 "always set, and therefore uniform here: {}; its parents say by what it was chosen in a log",
-                world.variable(habit.children[0]).name
+                world.variable(behaviour.children[0]).name
             ));
         }
     }
@@ -105,7 +105,7 @@ pub fn export(world: &World) -> Result<Exported, String> {
 }
 
 fn decided(world: &World, lever: VarId) -> bool {
-    let mut all = world.mechanisms().iter().chain(world.habits());
+    let mut all = world.mechanisms().iter().chain(world.behaviour_mechanisms());
     all.any(|Mechanism { children, .. }| children.contains(&lever))
 }
 

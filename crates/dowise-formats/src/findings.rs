@@ -3,50 +3,22 @@
 use std::collections::HashMap;
 
 use dowise::WorldError;
+use dowise::diagnostics::Problems;
+use dowise::messages::nearest;
 use dowise::world::{At, Problem, Severity, Source};
 
 use crate::limits::MOST_VARIABLES;
 use crate::network::{GraphFile, Network, Variable};
 
-/// Problems that are reported one by one; the rest is only counted.
-const MOST_PROBLEMS: usize = 100;
-
-/// The problems found so far.
-#[derive(Default)]
-pub(crate) struct Findings {
-    problems: Vec<Problem>,
-    errors: usize,
-    left_out: usize,
-}
-
-impl Findings {
-    pub(crate) fn push(&mut self, problem: Problem) {
-        let error = usize::from(problem.severity == Severity::Error);
-        self.errors += error;
-        if self.problems.len() < MOST_PROBLEMS {
-            self.problems.push(problem);
-        } else {
-            self.left_out += error;
-        }
-    }
-
-    /// Whether there is an error among them.
-    pub(crate) fn failed(&self) -> bool {
-        self.errors > 0
-    }
-
-    /// All findings in the order of the file; `Err` if there is an error among them.
-    pub(crate) fn finish(mut self, sources: Vec<Source>) -> Result<(Vec<Problem>, Vec<Source>), WorldError> {
-        self.problems.sort_by_key(|p| p.at.map_or((usize::MAX, 0), |at| (at.source, at.start)));
-        if self.left_out > 0 {
-            self.problems.push(Problem::error("more", format!("and {} more problems", self.left_out)));
-        }
-        if self.errors > 0 {
+/// All problems in the order of the file; `Err` if there is an error among them.
+pub(crate) fn finish(problems: Problems, sources: Vec<Source>) -> Result<(Vec<Problem>, Vec<Source>), WorldError> {
+    match problems.finish() {
+        Ok(problems) => Ok((problems, sources)),
+        Err(mut problems) => {
             // What was assumed on the way to a mistake would only hide it.
-            self.problems.retain(|p| p.severity != Severity::Note);
-            return Err(WorldError { problems: self.problems, sources });
+            problems.retain(|p| p.severity != Severity::Note);
+            Err(WorldError { problems, sources })
         }
-        Ok((self.problems, sources))
     }
 }
 
@@ -56,7 +28,7 @@ pub(crate) struct Draft {
     pub(crate) network: Network,
     pub(crate) places: Vec<Option<At>>,
     pub(crate) bidirected_places: Vec<Option<At>>,
-    pub(crate) findings: Findings,
+    pub(crate) findings: Problems,
     index: HashMap<String, usize>,
 }
 
@@ -133,7 +105,7 @@ impl Draft {
 
     /// The network, if nothing is wrong with it.
     pub(crate) fn finish(mut self, source: Source) -> Result<GraphFile, WorldError> {
-        if !self.findings.failed() {
+        if self.findings.errors() == 0 {
             if self.network.variables.is_empty() {
                 let problem = Problem::error("empty", "there is no variable in this file");
                 let at = Some(At { source: 0, start: 0, end: 0 });
@@ -148,7 +120,7 @@ impl Draft {
                 self.findings.push(Problem::error("cycle", message).help(help).at(at));
             }
         }
-        let (findings, mut sources) = self.findings.finish(vec![source])?;
+        let (findings, mut sources) = finish(self.findings, vec![source])?;
         let source = sources.pop().expect("invariant: the one source comes back");
         let Draft { network, places, bidirected_places, .. } = self;
         Ok(GraphFile { network, places, bidirected_places, findings, source })
@@ -186,15 +158,6 @@ fn circle(network: &Network) -> Option<Vec<usize>> {
     circle.push(current);
     circle.reverse();
     Some(circle)
-}
-
-/// The known name that a misspelt one is probably meant to be.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_lowercase();
-    let distance = |k: &str| strsim::damerau_levenshtein(&lower, &k.to_lowercase());
-    let near = known.map(|k| (distance(k), k)).min_by_key(|&(d, _)| d)?;
-    let letters = name.chars().count();
-    (near.0 <= 1 + letters / 4 && near.0 < letters).then_some(near.1)
 }
 
 /// Some names, in quotes; a long list is cut.

@@ -165,7 +165,7 @@ impl GraphFile {
             draft.declare(Variable { name, values, role: known.flatten(), ..Variable::default() }, None);
         }
         // Positions mean the wrong variables once one of them is refused.
-        if !draft.findings.failed() {
+        if draft.findings.errors() == 0 {
             let n = draft.network.variables.len();
             let within = |pair: &&(usize, usize)| pair.0 < n && pair.1 < n;
             edges.iter().filter(within).for_each(|&(from, to)| draft.edge(from, to, None));

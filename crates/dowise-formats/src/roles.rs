@@ -1,11 +1,13 @@
 //! Roles: which variables of a graph can be set, are observed, are kept from step to step, and what is paid.
 
 use dowise::WorldError;
+use dowise::diagnostics::Problems;
+use dowise::messages::nearest;
 use dowise::world::{At, Located, Problem, SetSpec, Source};
 use toml::Spanned;
 use toml::de::{DeInteger, DeString, DeTable, DeValue};
 
-use crate::findings::{Findings, nearest};
+use crate::findings::finish;
 
 /// What a graph does not say and a world needs; names are those of the graph's variables and values.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +70,7 @@ type Node<'i> = Spanned<DeValue<'i>>;
 impl Roles {
     /// Reads roles from the text of a file; `name` is shown in messages.
     pub fn from_toml(text: &str, name: &str) -> Result<Roles, WorldError> {
-        let mut reader = Reader { findings: Findings::default() };
+        let mut reader = Reader { findings: Problems::default() };
         let (document, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let at = error.span().and_then(|span| reader.place(span));
@@ -80,7 +82,7 @@ impl Roles {
             Source { name: String::new(), text: String::new() },
             Source { name: name.to_owned(), text: text.to_owned() },
         ];
-        reader.findings.finish(sources)?;
+        finish(reader.findings, sources)?;
         Ok(roles)
     }
 
@@ -103,7 +105,7 @@ impl Roles {
 }
 
 struct Reader {
-    findings: Findings,
+    findings: Problems,
 }
 
 impl Reader {

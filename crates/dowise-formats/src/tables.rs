@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use dowise::messages::nearest;
 use dowise::world::{At, Problem};
 
-use crate::findings::{Draft, nearest, some_of};
+use crate::findings::{Draft, some_of};
 use crate::limits::{MOST_ENTRIES, MOST_VALUES};
 
 /// How far a row may be off 1: networks in use are rounded to a few digits. Such rows are rescaled when a world is made.

@@ -115,8 +115,10 @@ fn a_common_cause_of_a_lever_that_is_always_set_stays_and_comes_back_from_an_exp
     ] {
         let world = made(Format::Dagitty, text, given).unwrap().world;
         let of = |world: &World| {
-            let [habit] = world.habits() else { panic!("{text}: {:?}", world.habits()) };
-            habit.parents.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>()
+            let [behaviour] = world.behaviour_mechanisms() else {
+                panic!("{text}: {:?}", world.behaviour_mechanisms())
+            };
+            behaviour.parents.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>()
         };
         assert_eq!(of(&world), [cause], "{text}");
         assert!(world.is_fully_known(), "{text}: nobody needs the numbers of a lever that is set");
@@ -130,7 +132,7 @@ fn a_common_cause_of_a_lever_that_is_always_set_stays_and_comes_back_from_an_exp
     let given = "lever = [\"dose\"]\nkey = [\"mood\"]\nhorizon = 3\nstate = { health = \"health_next\" }\n\
                  reward = { health = { well = 1 } }";
     let world = made(Format::Bif, CLINIC, given).unwrap().world;
-    assert_eq!(world.habits()[0].table.as_deref(), Some(&[0.2, 0.8, 0.9, 0.1][..]));
+    assert_eq!(world.behaviour_mechanisms()[0].table.as_deref(), Some(&[0.2, 0.8, 0.9, 0.1][..]));
 }
 
 #[test]
@@ -146,8 +148,8 @@ fn rows_that_are_rounded_are_rescaled() {
 fn roles_that_do_not_fit_are_refused_by_name() {
     for (given, expected) in [
         (
-            "lever = \"dosis\"\nkey = \"mood\"",
-            "\"dosis\", named as a lever, is not a variable of the graph; did you mean \"dose\"?",
+            "lever = \"doses\"\nkey = \"mood\"",
+            "\"doses\", named as a lever, is not a variable of the graph; did you mean \"dose\"?",
         ),
         ("lever = \"dose\"\nkey = \"dose\"", "\"dose\" is named as a lever and as a key variable"),
         ("lever = \"dose\"\nkey = \"mood\"\nreward = { moods = { good = 1 } }", "did you mean \"mood\"?"),

@@ -1,6 +1,8 @@
 //! `dowise.Learner`: decisions and learning in Rust, the loop wherever the user wants it.
 
 use dowise::learn::{Estimator, Observation, Session, Sets};
+use dowise::offline::AssumptionRecord;
+use dowise::offline::fit::FitError;
 use dowise::{Agent, LearnerSpec};
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -26,11 +28,21 @@ pub(crate) struct Learner {
     pub(crate) world: Py<World>,
     /// The episode that `act` and `observe` play; `None` between episodes.
     session: Option<Session>,
+    /// The assumptions of the last log that it took in.
+    log_assumptions: Option<AssumptionRecord>,
+    /// Whether an assumption of a log failed, or could not be checked.
+    doubtful_log: bool,
 }
 
 impl Learner {
+    /// Keeps the assumptions of a log that was taken in; an error if they could not be checked.
+    pub(crate) fn rest_on(&mut self, record: Result<AssumptionRecord, FitError>) {
+        self.doubtful_log |= record.as_ref().map_or(true, |record| record.failed().is_some());
+        self.log_assumptions = record.ok();
+    }
+
     pub(crate) fn made(world: Py<World>, name: String, inner: dowise::Learner) -> Learner {
-        Learner { inner, name, world, session: None }
+        Learner { inner, name, world, session: None, log_assumptions: None, doubtful_log: false }
     }
 
     pub(crate) fn of(
@@ -165,6 +177,21 @@ impl Learner {
     #[getter]
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         crate::plan::to_python(py, &self.inner.changes())
+    }
+
+    /// After a warm start from a log: the contradiction between live steps and the log (`what` in words, `episode`, the numbers of
+    /// `logged` and `live` steps, and whether the logged ones were `dropped`), or `None`. A log whose rows are those of live steps is
+    /// contradicted with probability 0.01 at most.
+    #[getter]
+    fn log_contradicted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.inner.log_contradicted().map(|found| crate::plan::to_python(py, found)).transpose()
+    }
+
+    /// The assumptions under which the last log of a warm start shows what live steps would show (`assumptions`,
+    /// `identification`), or `None`. If one failed, certificates are void. A saved learner does not contain them.
+    #[getter]
+    fn log_assumptions<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.log_assumptions.as_ref().map(|record| crate::plan::to_python(py, record)).transpose()
     }
 
     /// Begins to test the declared graph on every step that is observed from now on; a true graph is ever said to be contradicted
@@ -362,7 +389,7 @@ impl Learner {
         out.set_item("share", certificate.share(&start))?;
         out.set_item("gap_by_state", certificate.gap_s.clone().into_pyarray(py))?;
         out.set_item("delta", certificate.delta)?;
-        out.set_item("void", self.inner.graph_contradicted())?;
+        out.set_item("void", self.doubtful_log || self.inner.is_contradicted())?;
         Ok(out)
     }
 

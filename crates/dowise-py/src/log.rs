@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use dowise::data::{Coded, CsvTable, LogError, LogMap, LogReader, LogReport, LogStep, Table};
-use dowise::offline::fit::{FitError, FitOptions, Fitting, OpenQuestion};
+use dowise::offline::fit::{FitError, FitOptions, Fitting, OpenQuestion, WarmStartCheck};
 use dowise::offline::{
-    EpisodeError, Episodes, GraphTest, MissingnessCounts, MissingnessTest, OfflineError, OfflineOptions, Starts,
-    evaluate, plan_safely,
+    AssumptionRecord, EpisodeError, Episodes, GraphTest, MissingnessCounts, MissingnessTest, OfflineError,
+    OfflineOptions, Starts, evaluate, plan_safely,
 };
 use pyo3::prelude::*;
 
@@ -92,15 +92,16 @@ impl Log {
         em: bool,
     ) -> PyResult<(Episodes, Vec<OpenQuestion>)> {
         let world = &self.world.get().inner;
-        let options = FitOptions { keep, randomised: randomised.clone(), ..FitOptions::default() };
+        let options = FitOptions { keep, randomised, ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(Raise::raise)?;
         let from_file = fitting.rests_on().map_err(Raise::raise)?;
-        let mut all = Episodes::new(fitting.knowledge(), FOLDS).map_err(Raise::raise)?.with_randomised(&randomised);
+        let mut all = Episodes::of_fit(&fitting, FOLDS).map_err(Raise::raise)?;
         if em {
             all = all.with_em();
         }
         let read = py.detach(|| self.episodes(fitting.world(), |steps| all.add(steps)));
         read.map_err(Raise::raise)?.map_err(Raise::raise)?;
+        all.exclude(self.report.excluded(), self.report.rows);
         Ok((all, from_file))
     }
 
@@ -220,6 +221,7 @@ impl Log {
         let world = fitting.world().clone();
         let read = py.detach(|| self.episodes(&world, |steps| fitting.add_episode(steps)));
         read.map_err(Raise::raise)?.map_err(|at| at.1.raise())?;
+        fitting.exclude(self.report.excluded(), self.report.rows);
         let fitted = py.detach(|| fitting.fit()).map_err(Raise::raise)?;
         let report = to_python(py, fitted.report())?;
         Ok((fitted.world().clone().into(), fitted.text().to_owned(), fitted.evidence_text(), report))
@@ -272,7 +274,7 @@ impl Log {
     }
 
     /// Everything into a learner; the number of steps that went in.
-    fn _teach(&self, py: Python<'_>, learner: &Bound<'_, Learner>) -> PyResult<u64> {
+    fn _teach(&self, py: Python<'_>, learner: &Bound<'_, Learner>, randomised: Vec<String>) -> PyResult<u64> {
         let world = &self.world.get().inner;
         let mut learner = learner.borrow_mut();
         learner.belongs_to(world)?;
@@ -286,7 +288,30 @@ impl Log {
             })
         });
         read.map_err(Raise::raise)?.map_err(|e: dowise::learn::EvidenceError| learn(e.to_string()))?;
+        let knowledge = learner.inner.knowledge().clone();
+        let record = py.detach(|| self.assumptions(&knowledge, randomised));
+        learner.rest_on(record.map_err(Raise::raise)?);
         Ok(n)
+    }
+}
+
+impl Log {
+    /// The assumptions under which the log shows what live steps would show.
+    fn assumptions(
+        &self,
+        knowledge: &dowise::Knowledge,
+        randomised: Vec<String>,
+    ) -> Result<Result<AssumptionRecord, FitError>, LogError> {
+        let mut check = match WarmStartCheck::new(knowledge, &self.world.get().inner, randomised) {
+            Ok(check) => check,
+            Err(error) => return Ok(Err(error)),
+        };
+        check.exclude(self.report.excluded(), self.report.rows);
+        let world = check.world().clone();
+        Ok(match self.episodes(&world, |steps| check.add_episode(steps))? {
+            Ok(_) => check.finish(),
+            Err(at) => Err(at.1),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dowise::kernel::CauseSpace;
-use dowise::linear::{FeatureFunction, VisitedStatesError, VisitedStatesLearner as Inner};
+use dowise::linear::{FeatureFunction, LinearError, LinearLearner as Inner};
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -15,7 +15,7 @@ use crate::options::spec;
 use crate::world::World;
 use crate::{given, whole};
 
-impl Raise for VisitedStatesError {
+impl Raise for LinearError {
     fn raise(self) -> PyErr {
         learn(self.to_string())
     }
@@ -77,7 +77,7 @@ impl VisitedStatesLearner {
             )));
         };
         let inner = match (features, dimension) {
-            (None, None) => Inner::new(&knowledge, options),
+            (None, None) => Inner::over_visited_states(&knowledge, options),
             (Some(features), Some(d)) => {
                 Inner::with_function(&knowledge, d, function(&world.get().inner, features, d), options)
             }

@@ -83,6 +83,46 @@ def test_a_map_renames_columns_and_values(treatment, played):
     assert saved(one) == saved(two)
 
 
+def test_live_steps_contradict_a_log_of_another_world_and_not_one_of_the_same():
+    def sale(p):
+        return dowise.World.from_text(
+            'dowise = 1\nhorizon = 1\n[state.s]\nvalues = 2\nscope = ["z"]\nnext = [[0.5, 0.5], [0.5, 0.5]]\n'
+            f'[lever.x]\nvalues = 2\n[key.z]\nvalues = 2\nparents = ["x"]\np = [[0.4, 0.6], [{1 - p}, {p}]]\n'
+            '[reward.r]\nscope = ["z"]\nvalue = [0.0, 1.0]\n[interventions]\nset = "all"\n'
+        )
+
+    truth = sale(0.4)
+    for logged, dropped in [(sale(0.75), True), (truth, None)]:
+        learner = dowise.Learner(truth, "graph-psrl", unknown="all", episodes=1500)
+        learner.observe_log(logged.simulate_log(1000, seed=1))
+        assert learner.log_contradicted is None
+        assert {a["about"]: a["status"] for a in learner.log_assumptions["assumptions"]}["confounding"] == "assumed"
+        simulation = dowise._lib.Simulation(truth, 2)
+        for _ in range(1500):
+            state = simulation.reset()
+            action = learner.act(state)
+            next_state, _, keys, levers, terms, _ = simulation.step(action)
+            learner.observe(state, action, next_state, terms, keys, levers)
+            learner.end_episode()
+        found = learner.log_contradicted
+        assert (found and found["dropped"]) is dropped
+        assert found is None or found["what"].startswith("z where x=1")
+
+
+def test_a_certificate_from_a_confounded_log_is_void_unless_the_lever_was_randomised():
+    world = dowise.World.from_text(
+        'dowise = 1\nhorizon = 1\n[state.s]\nvalues = 2\nscope = ["z"]\nnext = [[0.5, 0.5], [0.5, 0.5]]\n'
+        '[lever.x]\nvalues = 2\nparents = ["u"]\np = [[0.8, 0.2], [0.2, 0.8]]\n'
+        '[key.z]\nvalues = 2\nparents = ["x", "u"]\np = [[[0.8, 0.2], [0.3, 0.7]], [[0.9, 0.1], [0.4, 0.6]]]\n'
+        "[hidden.u]\nvalues = 2\nparents = []\np = [0.5, 0.5]\n"
+        '[reward.r]\nscope = ["z"]\nvalue = [0.0, 1.0]\n[interventions]\nset = "all"\n'
+    )
+    for randomised, void in [([], True), (["x"], False)]:
+        learner = dowise.Learner(world, "graph-ucbvi", unknown="all", episodes=100)
+        learner.observe_log(world.simulate_log(200, seed=1), randomised=randomised)
+        assert learner.certificate()["void"] is void
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -145,11 +185,29 @@ def test_the_logged_policy_is_worth_what_the_log_says(treatment):
         log.evaluate(plan, delta=2.0)
 
 
+def test_a_policy_without_overlap_is_refused_unless_the_prior_may_decide(treatment):
+    # The log always leaves all levers alone.
+    nothing = np.zeros((treatment.horizon, treatment.n_states), dtype=int)
+    log = dowise.Log(treatment.simulate_log(300, policy=nothing, seed=2), treatment)
+    with pytest.raises(dowise.LogError, match=r"the log never saw it; .*allow_unsupported=True"):
+        log.evaluate(treatment.plan())
+    assert log.evaluate(treatment.plan(), allow_unsupported=True).unsupported > 0.5
+
+
+def test_a_recommended_plan_says_how_much_confounding_it_survives(treatment):
+    safe = dowise.Log(treatment.simulate_log(300, seed=3), treatment).plan_safely(keep="mechanisms")
+    assert safe.recommendation == "deploy-mean"
+    found = safe.report["sensitivity"]
+    assert found["gamma"] > 1 and next(gamma for gamma, _ in found["worst"]) == 1.0
+
+
 def test_a_safe_plan_says_what_is_guaranteed(treatment, played):
     safe = dowise.Log(played, treatment).plan_safely()
     assert safe.recommendation in {"deploy-mean", "deploy-pessimistic", "not-yet", "not-better", "nothing-to-compare"}
     about = {found["about"]: found["status"] for found in safe.assumptions}
-    assert about["graph"] == "passed" and about["logged-returns"] == "passed" and about["confounding"] == "assumed"
+    assert about["logged-returns"] == "passed" and about["confounding"] == "assumed"
+    # Some independences have too few data for a sharp test.
+    assert about["graph"] == "not-tested" and about["stationarity"] in {"passed", "not-tested"}
     assert safe.policy.shape == (treatment.horizon, treatment.n_states)
     exact = treatment.evaluate(safe.pessimistic)
     assert safe.report["pessimistic"]["guaranteed"]["low"] <= exact[0].max()
@@ -169,7 +227,7 @@ def test_what_was_not_recorded_is_tested_and_expected():
     (found,) = (test for test in log.report["missingness"] if test["what"] == f"key variable {key}")
     assert found["missing"] == sum(hidden) and found["p"] < 0.001 and found["differs"] == f"next {factor}"
     assert found in log.test().report["missingness"]
-    expected = log.evaluate(world.plan(), em=True)
+    expected = log.evaluate(world.plan(), em=True, allow_unsupported=True)
     assert expected.guaranteed is None and expected.robust is None
     assert expected.posterior[0] <= expected.value <= expected.posterior[1]
     safe = log.plan_safely(em=True)

@@ -126,7 +126,7 @@ def test_interventions_have_names_and_numbers():
         dowise.LearnError, match='there is no lever "subjekt", did you mean "subject"\\?; there are subject'
     ):
         campaign.action({"subjekt": 0})
-    with pytest.raises(dowise.LearnError, match='"subject" has no value 9; it has 0 to 3'):
+    with pytest.raises(dowise.LearnError, match='"subject" has no value 9; it has plain, question'):
         campaign.action({"subject": 9})
 
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dowise::messages::nearest;
 use toml::{Table, Value};
 
 use crate::{Checkpoints, Evaluation, MOST_TEXT, StudyError, read_text_file};
@@ -157,8 +158,7 @@ fn known<'a>(mut given: impl Iterator<Item = &'a str>, keys: &[&str], what: &str
     match given.find(|k| !keys.contains(k)) {
         None => Ok(()),
         Some(key) => {
-            let near = keys.iter().map(|k| (strsim::damerau_levenshtein(key, k), k)).min();
-            let hint = near.filter(|(d, k)| *d <= k.len() / 2).map(|(_, k)| format!(", did you mean `{k}`?"));
+            let hint = nearest(key, keys.iter().copied()).map(|near| format!(", did you mean `{near}`?"));
             Err(format!("{what} has no `{key}`{}; there are {}", hint.unwrap_or_default(), keys.join(", ")))
         }
     }

@@ -2,8 +2,8 @@
 
 use dowise::World;
 
-use crate::checksum::checksum;
 use crate::{Combination, Study, WorldChoice};
+use dowise::saved::checksum;
 
 /// Fingerprint of all that decides what happens in a world: variables and values with their names and order, mechanisms,
 /// transitions, rewards, costs, interventions, features, start and horizon. Its title and description do not.

@@ -6,7 +6,6 @@
 
 mod batch;
 mod checkpoints;
-mod checksum;
 mod directory;
 mod error;
 mod evaluation;
@@ -36,7 +35,6 @@ mod world;
 
 pub use batch::{Job, Listener, WorldSource, play_batch};
 pub use checkpoints::Checkpoints;
-pub use checksum::{checksum, seal, seal_fault};
 pub use directory::Directory;
 pub use error::StudyError;
 pub use evaluation::{EXACT_WORK, Evaluation};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use dowise::learn::{Agent, LearnError, Learner, LearnerSpec, Policy};
-use dowise::linear::VisitedStatesLearner;
+use dowise::linear::LinearLearner;
 use dowise::simulate::{AtRandom, Estimate, Play, SampledValueIteration, Simulator};
 use dowise::{Action, Observation, World};
 
@@ -154,7 +154,7 @@ impl MonteCarlo {
 /// Who can play.
 enum Player<'a> {
     /// From the states that are met.
-    Regression(Box<VisitedStatesLearner>),
+    Regression(Box<LinearLearner>),
     /// From a list of all states, where there can be one: learners that count, and regressions that need it.
     Listed(Box<Learner>),
     Random(Box<AtRandom<'a>>),
@@ -225,7 +225,7 @@ pub(crate) fn learns_from_visited_states(spec: &LearnerSpec, world: &World) -> b
     let options = spec.linear_options(1, 0);
     let knowledge = || spec.knowledge(world).ok();
     options.is_some_and(|options| {
-        knowledge().is_some_and(|knowledge| VisitedStatesLearner::new(&knowledge, options).is_ok())
+        knowledge().is_some_and(|knowledge| LinearLearner::over_visited_states(&knowledge, options).is_ok())
     })
 }
 
@@ -235,7 +235,7 @@ pub fn visited_states_learner(
     world: &World,
     episodes: u64,
     seed: u64,
-) -> Result<VisitedStatesLearner, StudyError> {
+) -> Result<LinearLearner, StudyError> {
     let knowledge = spec.knowledge(world).map_err(|source| cannot(spec, world, source))?;
     let Some(options) = spec.linear_options(episodes, seed) else {
         let (states, name) = (world.n_states(), world.name());
@@ -254,7 +254,7 @@ pub fn visited_states_learner(
             ),
         }));
     };
-    let learner = VisitedStatesLearner::new(&knowledge, options);
+    let learner = LinearLearner::over_visited_states(&knowledge, options);
     let learner = learner.map_err(|e| StudyError::Invalid(format!("{spec} in {}: {e}", world.name())))?;
     Ok(learner.named(spec.to_string()))
 }

@@ -2,20 +2,19 @@
 
 use std::path::Path;
 
+use dowise::saved::{Envelope, Protection, Tag, checksum};
 use serde::{Deserialize, Serialize};
 
-use crate::checksum::{checksum, seal, seal_fault};
 use crate::files::{MOST_TEXT, read_text_file, write_one_of_many};
 use crate::validation::fault;
 use crate::{Checkpoints, RunRecord, Study, StudyError};
 
 /// Records of schema 1 belonged to one study, and did not say what interventions at random are worth.
-const SCHEMA: &str = "dowise-run/2";
+const FILE: Envelope = Envelope::new("dowise-run", 2, Tag::Schema, Protection::Checksum);
 
 /// The file.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    schema: String,
     #[serde(flatten)]
     of: Of,
     /// Upper bound of the absolute sum of rewards of an episode; the results are checked against it.
@@ -103,10 +102,8 @@ pub(crate) fn write(
         let (learner, world, repetition) = (of.learner.clone(), of.world.clone(), of.repetition);
         return Err(StudyError::Impossible { learner, world, repetition, field, why });
     }
-    let kept = Kept { schema: SCHEMA.into(), of: of.clone(), bound, result: record.clone() };
-    let text = serde_json::to_string(&kept).expect("invariant: names and numbers can be written");
-    let open = text.strip_suffix('}').expect("invariant: a struct is written as an object");
-    write_one_of_many(file, format!("{}}}\n", seal(open)).as_bytes())
+    let kept = Kept { of: of.clone(), bound, result: record.clone() };
+    write_one_of_many(file, format!("{}\n", FILE.write(&kept)).as_bytes())
 }
 
 /// Reads the record of a run; `None` if there is none. A damaged or impossible record is an error.
@@ -116,16 +113,10 @@ pub(crate) fn read(file: &Path, of: &Of, checkpoints: &[u64]) -> Result<Option<S
         Err(StudyError::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    if let Some(why) = seal_fault(&text) {
-        return wrong("checksum", why.into());
-    }
-    let kept: Kept = match serde_json::from_str(&text) {
+    let kept: Kept = match FILE.read(&text) {
         Ok(kept) => kept,
-        Err(e) => return wrong("schema", format!("this is not the record of a run: {e}")),
+        Err(e) => return wrong(e.field(), e.to_string()),
     };
-    if kept.schema != SCHEMA {
-        return wrong("schema", format!("it is {}, and this dowise reads {SCHEMA}", kept.schema));
-    }
     match of.difference(&kept.of).or_else(|| fault(&kept.result, checkpoints, kept.bound)) {
         Some((field, why)) => wrong(field, why),
         None => Ok(Some(Sound { record: kept.result, bound: kept.bound })),

@@ -98,7 +98,7 @@ fn permissions_are_kept_and_names_may_be_long_or_odd() {
 fn what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not() {
     let at = TempDir::with("swept");
     // The name of the temporary files of a target shows while one is written: a limit on files makes none, so it is watched.
-    let prefix = format!(".dowise-{}-", &dowise_study::checksum(b"file")[..16]);
+    let prefix = format!(".dowise-{}-", &dowise::saved::checksum(b"file")[..16]);
     let (dead, living, other) =
         (format!("{prefix}aaaaaa.part"), format!("{prefix}bbbbbb.part"), ".dowise-0000000000000000-c.part".to_owned());
     for name in [&dead, &living, &other] {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use dowise_study::{Directory, Ending, Event, Study, StudyError, StudyFile, Tables, execute, seal};
+use dowise::saved::with_checksum;
+use dowise_study::{Directory, Ending, Event, Study, StudyError, StudyFile, Tables, execute};
 use temp_dir::TempDir;
 
 const SMALL: &str = r#"
@@ -41,7 +42,7 @@ fn record(place: &Path, setting: usize, repetition: u64) -> PathBuf {
 fn forged(text: &str, from: &str, to: &str) -> String {
     let (open, _) = text.rsplit_once(",\"checksum\"").unwrap();
     assert!(open.contains(from), "{from} in {open}");
-    format!("{}}}\n", seal(&open.replacen(from, to, 1)))
+    format!("{}}}\n", with_checksum(&open.replacen(from, to, 1)))
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn what_no_run_can_come_to_is_refused_even_with_a_checksum_that_fits() {
         ("\"regret\":[", "\"regret\":[0.0,", "regret: there are 7 sums, and 6 checkpoints"),
         ("\"regret\":[", "\"regret\":[-", "a sum of regrets never falls"),
         ("\"regret\":[", "\"regret\":[99", "is more than the rewards allow"),
-        ("\"regret\":[", "\"regret\":[null,", "schema: this is not the record of a run"),
+        ("\"regret\":[", "\"regret\":[null,", "schema: this is not a saved run"),
         ("\"value\":", "\"value\":99", "value: 99"),
         ("\"optimal\":", "\"optimal\":-", "value: "),
         ("\"reward\":", "\"reward\":99999", "reward: 99999"),
@@ -89,7 +90,11 @@ fn what_no_run_can_come_to_is_refused_even_with_a_checksum_that_fits() {
         ("\"made_by\":\"", "\"made_by\":\"0", "made_by: it is 0"),
         ("\"checkpoints\":4", "\"checkpoints\":5", "checkpoints: it is 5, and this run's is 4"),
         ("\"random\":", "\"random\":99", "random: 99"),
-        ("dowise-run/2", "dowise-run/1", "schema: it is dowise-run/1, and this dowise reads dowise-run/2"),
+        (
+            "dowise-run/2",
+            "dowise-run/1",
+            "schema: this is `dowise-run` version 1, and this dowise reads `dowise-run` version 2",
+        ),
     ];
     for (from, to, why) in cases {
         std::fs::write(&file, forged(&whole, from, to)).unwrap();
@@ -162,7 +167,7 @@ fn tables_are_read_only_as_they_were_written() {
         assert!(table.contains(from), "{from} in {table}");
         let changed = table.replacen(from, to, 1);
         std::fs::write(place.join(name), &changed).unwrap();
-        let sum = |text: &str| dowise_study::checksum(text.as_bytes());
+        let sum = |text: &str| dowise::saved::checksum(text.as_bytes());
         let text = std::fs::read_to_string(&sums).unwrap();
         std::fs::write(&sums, forged(&text, &sum(&table), &sum(&changed))).unwrap();
         read().unwrap_err().to_string()

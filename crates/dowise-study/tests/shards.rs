@@ -5,7 +5,8 @@ mod temp_dir;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use dowise_study::{Directory, Ending, Event, Shard, Study, StudyFile, Tables, execute, merge, seal};
+use dowise::saved::with_checksum;
+use dowise_study::{Directory, Ending, Event, Shard, Study, StudyFile, Tables, execute, merge};
 use temp_dir::TempDir;
 
 const STUDY: &str = r#"
@@ -89,7 +90,7 @@ fn what_does_not_belong_together_is_refused_by_name() {
     let text = std::fs::read_to_string(&file).unwrap();
     let (body, _) = text.rsplit_once(",\"checksum\"").unwrap();
     let reward = body.split("\"reward\":").nth(1).unwrap().split(',').next().unwrap();
-    std::fs::write(&file, format!("{}}}\n", seal(&body.replace(reward, "0.125")))).unwrap();
+    std::fs::write(&file, format!("{}}}\n", with_checksum(&body.replace(reward, "0.125")))).unwrap();
     let error = merge(&mine, &into, &[open(&first), open(&again)]).unwrap_err().to_string();
     assert!(error.contains("another directory has this run with other numbers"), "{error}");
 }

@@ -32,7 +32,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 regret += run.episode(&mut learner).regret;
                 if learner.plans() > plans {
                     plans = learner.plans();
-                    let pairs = learner.plan().value_hs.iter().zip(&arena.best().value_hs);
+                    let pairs = learner
+                        .enumerated()
+                        .expect("all states are planned")
+                        .plan()
+                        .value_hs
+                        .iter()
+                        .zip(&arena.best().value_hs);
                     short |= pairs.into_iter().any(|(optimistic, best)| *optimistic < best - 1e-9);
                 }
             }

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use dowise::linear::VisitedStatesLearner;
+use dowise::linear::LinearLearner;
 use dowise::worlds::LinearLock;
 use dowise::{Arena, Knowledge, LearnerSpec, Planner};
 
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for name in ["c-blsvi", "c-rlsvi:schedule=doubling", "c-lsvi-ucb:schedule=doubling"] {
         let spec: LearnerSpec = name.parse()?;
         let options = spec.linear_options(2000, 1).ok_or("a linear learner")?;
-        let mut learner = VisitedStatesLearner::new(&Knowledge::of(&world), options)?;
+        let mut learner = LinearLearner::over_visited_states(&Knowledge::of(&world), options)?;
         let mut run = arena.run(1);
         let (mut longest, since) = (0.0f64, Instant::now());
         for _ in 0..episodes {

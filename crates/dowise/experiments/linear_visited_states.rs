@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use dowise::linear::VisitedStatesLearner;
+use dowise::linear::LinearLearner;
 use dowise::simulate::{AtRandom, Estimate, Play, SampledValueIteration};
 use dowise::worlds::LinearCode;
 use dowise::{Agent, Knowledge, LearnerSpec, Simulator};
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for name in ["c-blsvi", "c-rlsvi:schedule=doubling", "c-lsvi-ucb:schedule=doubling"] {
         let spec: LearnerSpec = name.parse()?;
         let options = spec.linear_options(episodes as u64, 1).ok_or("a linear learner")?;
-        let mut learner = VisitedStatesLearner::new(&Knowledge::of(&world), options)?;
+        let mut learner = LinearLearner::over_visited_states(&Knowledge::of(&world), options)?;
         let mut play = Play::new(&simulator, 1);
         let (mut longest, since) = (0.0f64, Instant::now());
         for _ in 0..episodes {
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             episodes * horizon,
             1e3 * longest,
             learner.plans(),
-            learner.bytes() >> 20,
+            learner.bytes_taken() >> 20,
             learner.met(),
             100.0 * (1.0 - lost.mean / gap.mean),
             100.0 * lost.half / gap.mean

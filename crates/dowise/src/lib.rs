@@ -117,19 +117,23 @@
 extern crate self as dowise;
 
 pub mod data;
+pub mod diagnostics;
 pub mod draw;
 mod graph;
+mod hash;
 mod index;
 pub mod kernel;
 pub mod learn;
 mod loops;
 mod math;
 mod memory;
+pub mod messages;
 pub mod offline;
 pub mod plan;
 #[cfg(feature = "probes")]
 pub mod probes;
 mod random;
+pub mod saved;
 pub mod simulate;
 pub mod tolerance;
 pub mod world;

@@ -5,10 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules of the library, the most basic first. `ARCHITECTURE.md` has one line on each.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 21] = [
     "tolerance",
     "math",
     "memory",
+    "messages",
+    "diagnostics",
+    "hash",
+    "saved",
     "index",
     "random",
     "loops",

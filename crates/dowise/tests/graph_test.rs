@@ -201,18 +201,22 @@ fn shop(direct: f64, missing: f64) -> World {
     builder.next("mood", ["mood", "seen", "price", "purse"], form).build().unwrap()
 }
 
-fn declared() -> Knowledge {
-    let world = World::builder("shop", 4)
+/// A world with the declared graph and these probabilities of the next mood.
+fn as_declared(mood: [f64; 8]) -> World {
+    let builder = World::builder("shop", 4)
         .state("mood", ["low", "high"])
         .state("purse", ["thin", "full"])
         .lever("price", ["low", "high"])
         .key("seen", ["no", "yes"])
         .mechanism("seen", ["price"], [0.6, 0.4, 0.3, 0.7])
         .next("purse", ["purse"], [0.7, 0.3, 0.3, 0.7])
-        .next("mood", ["mood", "seen"], [0.5; 8])
-        .reward("well", "mood", [0.0, 1.0])
-        .build();
-    Knowledge::of(&world.unwrap())
+        .next("mood", ["mood", "seen"], mood)
+        .reward("well", "mood", [0.0, 1.0]);
+    builder.build().unwrap()
+}
+
+fn declared() -> Knowledge {
+    Knowledge::of(&as_declared([0.5; 8]))
 }
 
 #[test]
@@ -322,11 +326,36 @@ fn an_empty_log_says_that_nothing_was_tested() {
 }
 
 #[test]
-fn the_order_of_episodes_does_not_matter() {
+fn the_order_of_episodes_matters_to_stationarity_only() {
     let mut log = episodes(&shop(0.1, 0.0), 150, 9);
-    let before = report(&declared(), &log);
+    let timeless = |log: &_| {
+        let report = report(&declared(), log);
+        GraphReport { stationarity: Vec::new(), stationarity_untested: Vec::new(), ..report }
+    };
+    let before = timeless(&log);
     log.reverse();
-    assert_eq!(report(&declared(), &log), before);
+    assert_eq!(timeless(&log), before);
+}
+
+#[test]
+fn a_world_that_changes_half_way_contradicts_stationarity_and_a_behaviour_policy_that_changes_does_not() {
+    // With mood = low and seen = no, the next mood is high with this probability.
+    let moody = |high: f64| as_declared([1.0 - high, high, 0.5, 0.5, 0.5, 0.5, 0.2, 0.8]);
+    let two = |first: &World, second: &World, seed: u64| {
+        let mut later = episodes(second, 800, seed + 1);
+        // Another behaviour policy: most episodes with a high first price are left out.
+        let mut n = 0;
+        later.retain(|steps| {
+            n += 1;
+            steps[0].observation.values()[2] == 0 || n % 4 == 0
+        });
+        [episodes(first, 400, seed), later].concat()
+    };
+    let rejects = |log: &_| !report(&declared(), log).stationarity_contradictions().is_empty();
+    let changed = (0..20).filter(|&seed| rejects(&two(&moody(0.3), &moody(0.7), 100 + 2 * seed))).count();
+    assert!(changed >= 18, "{changed} of 20 changes were noticed");
+    let same = (0..40).filter(|&seed| rejects(&two(&moody(0.3), &moody(0.3), 200 + 2 * seed))).count();
+    assert!(same <= 6, "{same} of 40 stationary logs were rejected at level 0.05");
 }
 
 #[test]
@@ -334,4 +363,96 @@ fn a_log_of_another_world_is_refused() {
     let other = worlds::world("campaign", &[]).unwrap();
     let mut test = GraphTest::new(&declared());
     assert!(test.add_episode(&episodes(&other, 1, 1)[0]).is_err());
+}
+
+/// A world in which the lever of the previous step acts, through a state factor that remembers it, and the same without that factor.
+fn delayed() -> [World; 2] {
+    let shared = "dowise = 1\nhorizon = 4\n[lever.x]\nvalues = [\"no\", \"yes\"]\n[key.k]\nvalues = [\"no\", \"yes\"]\n\
+        parents = [\"x\"]\np = [[0.8, 0.2], [0.3, 0.7]]\n[interventions]\nset = \"all\"\n\
+        [state.s]\nvalues = [\"bad\", \"good\"]\nstart = \"good\"\n";
+    let of = |text: &str| World::from_toml(&format!("{shared}{text}"), "w.toml").unwrap_or_else(|e| panic!("{e}"));
+    let remembers = "scope = [\"s\", \"m\"]\nnext = [[[0.7, 0.3], [0.9, 0.1]], [[0.2, 0.8], [0.6, 0.4]]]\n\
+        [state.m]\nvalues = [\"no\", \"yes\"]\nstart = \"no\"\nscope = [\"x\"]\nnext = [[1, 0], [0, 1]]\n\
+        [reward.r]\nscope = [\"s\", \"k\"]\nvalue = [[0.0, 0.3], [0.7, 1.0]]\n";
+    let forgets = "scope = [\"s\", \"k\"]\nnext = [[[0.6, 0.4], [0.6, 0.4]], [[0.4, 0.6], [0.4, 0.6]]]\n[reward.r]\nscope = [\"s\", \"k\"]\nvalue = [[0.0, 0.3], [0.7, 1.0]]\n";
+    [of(remembers), of(forgets)]
+}
+
+#[test]
+fn an_effect_one_step_later_contradicts_the_markov_property() {
+    let [truth, declared] = delayed();
+    let simulator = Simulator::new(&truth).unwrap();
+    let knowledge = Knowledge::of(&declared);
+    let [mut starts, mut rng] = Simulator::streams(5);
+    let mut test = GraphTest::new(&knowledge);
+    for episode in 0..300 {
+        let (mut state, mut steps) = (simulator.start(&mut starts), Vec::new());
+        for stage in 0..4 {
+            let (action, mut outcome) = (simulator.any_allowed(state, &mut rng), Outcome::default());
+            simulator.step(state, action, &mut rng, &mut outcome);
+            let [x, k] = ["x", "k"].map(|n| ["no", "yes"][outcome.values[truth.find(n).unwrap().ix()] as usize]);
+            let of_s = |state: usize| truth.state_space().digit(state, 0);
+            let seen = Observation::at(&knowledge, stage, of_s(state)).unwrap();
+            let seen = seen.did(&knowledge, [("x", x)]).unwrap();
+            let seen = seen.saw(&knowledge, [("k", k)]).unwrap().then(&knowledge, of_s(outcome.next_state)).unwrap();
+            steps.push(LogStep::new(episode, seen));
+            state = outcome.next_state;
+        }
+        test.add_episode(&steps).unwrap();
+    }
+    let report = test.finish(0.05);
+    let found = report.markov_contradictions();
+    assert_eq!(found[0].claim, "next s ⊥ previous x | s, k", "{found:?}");
+    assert!(report.markov_verdict().unwrap().contains("the lever x acts on next s one step later"));
+}
+
+#[test]
+fn true_markov_worlds_are_rarely_contradicted() {
+    let sizes = Sizes { hidden: [0, 2], levers: [1, 3], keys: [1, 3], values: [2, 3], ..Sizes::default() };
+    let (n, mut wrong, mut tested) = (150, Vec::new(), 0);
+    for seed in 0..n {
+        let world = random_world(u64::from(seed), &sizes).1;
+        let found = report(&Knowledge::of(&world), &episodes(&world, 150, 2));
+        tested += found.markov.len();
+        wrong.extend(found.markov_contradictions().first().map(|one| (seed, one.claim.clone())));
+    }
+    let most = most_by_chance(n);
+    assert!(tested > 1000, "{tested} independences of the previous step tested");
+    assert!(wrong.len() as u32 <= most, "{} of {n}, {most} by chance: {wrong:?}", wrong.len());
+}
+
+#[test]
+fn a_rare_lever_with_a_rare_outcome_is_tested() {
+    // The declared graph lets x act through k alone; in truth the rare value of x kills.
+    let text = |scope: &str, next: &str| {
+        format!(
+            "dowise = 1\nhorizon = 1\n[lever.x]\nvalues = [\"no\", \"yes\"]\n[key.k]\nvalues = [\"no\", \"yes\"]\nparents = [\"x\"]\n\
+             p = [[0.5, 0.5], [0.5, 0.5]]\n[interventions]\nset = \"all\"\n[state.s]\nvalues = [\"dead\", \"alive\"]\nstart = \"alive\"\n\
+             scope = [{scope}]\nnext = {next}\n[reward.r]\nscope = [\"k\"]\nvalue = [0, 1]\n"
+        )
+    };
+    let of = |scope: &str, next: &str| World::from_toml(&text(scope, next), "w.toml").unwrap_or_else(|e| panic!("{e}"));
+    let declared = of("\"k\"", "[[0.005, 0.995], [0.005, 0.995]]");
+    let harmless = of("\"x\"", "[[0.005, 0.995], [0.005, 0.995]]");
+    let lethal = of("\"x\"", "[[0.005, 0.995], [0.6, 0.4]]");
+    let knowledge = Knowledge::of(&declared);
+    let play = |truth: &World, seed: u64| {
+        let simulator = Simulator::new(truth).unwrap();
+        let [mut starts, mut rng] = Simulator::streams(seed);
+        let mut test = GraphTest::new(&knowledge);
+        for episode in 0..800 {
+            let state = simulator.start(&mut starts);
+            let rank = u64::from(rng.random::<f64>() < 0.0125);
+            let (action, mut outcome) = (truth.interventions().nth(rank), Outcome::default());
+            simulator.step(state, action, &mut rng, &mut outcome);
+            let seen = outcome.observation(0, state, action).into_owned();
+            test.add_episode(&[LogStep::new(episode, seen)]).unwrap();
+        }
+        test.finish(0.05)
+    };
+    let found = play(&lethal, 1);
+    assert_eq!(found.contradictions()[0].claim, "next s ⊥ x | k", "{found:?}");
+    let n = 60;
+    let wrong = (0..n).filter(|&seed| play(&harmless, 100 + u64::from(seed)).is_contradicted()).count() as u32;
+    assert!(wrong <= most_by_chance(n), "{wrong} of {n}");
 }

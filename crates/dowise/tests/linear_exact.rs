@@ -50,7 +50,7 @@ fn greatest_difference(options: LinearOptions, episodes: u64) -> f64 {
         run.episode(&mut recorder);
         if [1, 2, 10, 100, 170, 171, 172, 400, 600].contains(&episode) {
             let plain = plain.values(&before, beta);
-            let ours = &recorder.learner.plan().value_hs;
+            let ours = &recorder.learner.enumerated().unwrap().plan().value_hs;
             worst = plain.iter().zip(ours).map(|(a, b)| (a - b).abs()).fold(worst, f64::max);
         }
     }
@@ -85,7 +85,7 @@ fn rank_one_updates_lose_less_than_ten_digits_of_a_width_between_refreshes() {
         let learner = LinearLearner::new(&Knowledge::of(&world), options).unwrap();
         let mut recorder = Recorder::new(&world, learner);
         regrets(&world, &mut recorder, 170, 1); // 510 updates, just short of a refresh
-        let kept = recorder.learner.squared_widths(0);
+        let kept = recorder.learner.enumerated().unwrap().squared_widths(0);
         // Λ⁻¹φ by elimination with pivots, in the plainest order.
         let exact = exact_squares(&recorder, lambda);
         let worst = kept.iter().zip(&exact).map(|(a, b)| (a - b).abs() / b).fold(0.0, f64::max);
@@ -95,7 +95,7 @@ fn rank_one_updates_lose_less_than_ten_digits_of_a_width_between_refreshes() {
 
 fn exact_squares(recorder: &Recorder, lambda: f64) -> Vec<f64> {
     use nalgebra::{DMatrix, DVector};
-    let features = recorder.learner.features();
+    let features = recorder.learner.enumerated().unwrap().features();
     let (d, cells) = (features.dimension(), features.n_cells());
     let n_causes = cells / 4;
     let column = |cell: usize| DVector::from_column_slice(features.row(cell / n_causes, cell % n_causes));
@@ -129,10 +129,10 @@ fn one_hot_features_with_a_small_lambda_are_the_stage_dependent_tabular_learner(
     };
     let mut tabular = Learner::new(&knowledge, tabular).unwrap();
     let mut linear = LinearLearner::new(&knowledge, linear).unwrap();
-    assert_eq!(linear.features().dimension(), 64);
+    assert_eq!(linear.enumerated().unwrap().features().dimension(), 64);
     let (one, other) = (regrets(&world, &mut tabular, episodes, 3), regrets(&world, &mut linear, episodes, 3));
     assert_eq!(one, other, "the same policies, episode by episode");
-    let pairs = tabular.plan().value_hs.iter().zip(&linear.plan().value_hs);
+    let pairs = tabular.plan().value_hs.iter().zip(&linear.enumerated().unwrap().plan().value_hs);
     let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(worst < 1e-8, "{worst:e}");
     assert!(one[950..].iter().sum::<f64>() < 0.5 * one[..50].iter().sum::<f64>(), "both learn");
@@ -156,7 +156,7 @@ fn features_of_interventions_are_averages_over_key_variables() {
             let state = (s / 2 + 2 * (s % 2)) as f64;
             let z = |i: usize| (i / 2 + 3 * (i % 2)) as f64;
             let expected = [scale, scale * state, scale * (0..4).map(|i| p[i] * z(i)).sum::<f64>()];
-            let found = learner.regressor(s, a);
+            let found = learner.enumerated().unwrap().regressor(s, a);
             assert!(found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 1e-15), "{found:?} {expected:?}");
         }
     }
@@ -184,7 +184,7 @@ fn with_point_masses_regression_on_causes_is_the_published_one() {
     let ours = LinearOptions { regression: Regression::Causes, ..published.clone() };
     let run = |options| {
         let mut learner = LinearLearner::new(&Knowledge::of(&world), options).unwrap();
-        (regrets(&world, &mut learner, 50, 2), learner.plan().value_hs.clone())
+        (regrets(&world, &mut learner, 50, 2), learner.enumerated().unwrap().plan().value_hs.clone())
     };
     assert_eq!(run(published), run(ours));
 }

@@ -1,6 +1,6 @@
 //! The guarantee of `beta=covering-number`: optimism at every plan, stage and state at once; with a control that shows the test can fail.
 
-use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, VisitedStatesLearner, Weights};
+use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, Weights};
 use dowise::worlds::Linear;
 use dowise::{Arena, Knowledge, Simulator};
 
@@ -14,7 +14,7 @@ fn short(options: &LinearOptions, runs: u64, episodes: u64) -> u64 {
         let mut run = arena.run(seed);
         (0..episodes).any(|_| {
             run.play(&mut learner, false);
-            let pairs = learner.plan().value_hs.iter().zip(&arena.best().value_hs);
+            let pairs = learner.enumerated().unwrap().plan().value_hs.iter().zip(&arena.best().value_hs);
             pairs.into_iter().any(|(optimistic, best)| *optimistic < best - 1e-9)
         })
     };
@@ -63,7 +63,8 @@ fn where_all_weights_are_one_weighing_changes_nothing() {
     for _ in 0..30 {
         a.play(&mut alike, false);
         b.play(&mut weighed, false);
-        let pairs = alike.plan().value_hs.iter().zip(&weighed.plan().value_hs);
+        let pairs =
+            alike.enumerated().unwrap().plan().value_hs.iter().zip(&weighed.enumerated().unwrap().plan().value_hs);
         pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{a} {b}"));
     }
     // A narrow one bounds them, and values differ.
@@ -75,11 +76,13 @@ fn where_all_weights_are_one_weighing_changes_nothing() {
         a.play(&mut alike, false);
         b.play(&mut weighed, false);
     });
-    assert_ne!(alike.plan().value_hs, weighed.plan().value_hs);
+    assert_ne!(alike.enumerated().unwrap().plan().value_hs, weighed.enumerated().unwrap().plan().value_hs);
     let sampled =
         LinearOptions { weights: Weights::Variance, .."c-blsvi".parse::<LinearPreset>().unwrap().options(9, 1) };
     assert!(LinearLearner::new(&knowledge, sampled.clone()).unwrap_err().to_string().contains("weights=variance"));
-    assert!(VisitedStatesLearner::new(&knowledge, sampled).unwrap_err().to_string().contains("weights=variance"));
+    assert!(
+        LinearLearner::over_visited_states(&knowledge, sampled).unwrap_err().to_string().contains("weights=variance")
+    );
 }
 
 #[test]
@@ -88,7 +91,7 @@ fn it_is_the_same_from_the_states_met() {
     let knowledge = Knowledge::of(&world);
     let options = LinearOptions { switching: Switching::Doubling, episodes: 40, ..covered() };
     let mut listed = LinearLearner::new(&knowledge, options.clone()).unwrap();
-    let mut unlisted = VisitedStatesLearner::new(&knowledge, options).unwrap();
+    let mut unlisted = LinearLearner::over_visited_states(&knowledge, options).unwrap();
     let simulator = Simulator::new(&world).unwrap();
     let [mut a, mut b] = [0, 1].map(|_| dowise::simulate::Play::new(&simulator, 4));
     (0..40).for_each(|_| assert_eq!(a.episode(&mut listed), b.episode(&mut unlisted)));
@@ -112,7 +115,10 @@ fn explanations_of_regressions_name_what_the_plan_does() {
         let said = learner.explain(1, 2, 4).unwrap();
         assert_eq!(said.preferred.len(), 4, "{name}");
         assert!(said.preferred.windows(2).all(|w| w[0].optimistic >= w[1].optimistic - 1e-9), "{name}: {said:?}");
-        assert!(said.preferred.iter().all(|p| p.visits >= 0.0 && p.visits <= 90.0 + 1e-6), "{name}: {said:?}");
+        assert!(
+            said.preferred.iter().all(|p| p.visits.is_some_and(|n| (0.0..=90.0 + 1e-6).contains(&n))),
+            "{name}: {said:?}"
+        );
         // What it would do in the next episode is what comes first.
         let mut again = learner.clone();
         let mut session = again.begin();

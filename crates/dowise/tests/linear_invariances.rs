@@ -1,7 +1,7 @@
 //! What must not matter to a regression: a constant added to all rewards, and the unit in which they are counted.
 
 use dowise::learn::Cap;
-use dowise::linear::{LinearLearner, LinearOptions, LinearPreset, Switching, VisitedStatesLearner, Weights};
+use dowise::linear::{LinearLearner, LinearOptions, LinearPreset, Switching, Weights};
 use dowise::simulate::Play;
 use dowise::{Arena, Knowledge, Simulator, World};
 
@@ -62,7 +62,7 @@ fn played(world: &World, options: &LinearOptions) -> (Vec<f64>, Vec<f64>) {
     let regret = (0..80).map(|_| run.play(&mut learner, true).regret).collect();
     let simulator = Simulator::new(world).unwrap();
     let mut play = Play::new(&simulator, 9);
-    let rewards = match VisitedStatesLearner::new(&knowledge, options.clone()) {
+    let rewards = match LinearLearner::over_visited_states(&knowledge, options.clone()) {
         Ok(mut learner) => (0..80).map(|_| play.episode(&mut learner).1).collect(),
         // It regresses on interventions, which need a list.
         Err(_) => Vec::new(),
@@ -141,7 +141,9 @@ fn what_is_promised_holds_where_costs_and_constants_are_large() {
             let mut run = arena.run(3);
             for _ in 0..40 {
                 run.play(&mut learner, false);
-                for (optimistic, best) in learner.plan().value_hs.iter().zip(&arena.best().value_hs) {
+                for (optimistic, best) in
+                    learner.enumerated().unwrap().plan().value_hs.iter().zip(&arena.best().value_hs)
+                {
                     assert!(
                         optimistic >= &(best - 1e-9 * best.abs().max(1.0)),
                         "{name}, {more} more: {optimistic} for {best}"

@@ -58,7 +58,7 @@ fn weights_recover_the_truth_as_data_grow() {
         play(&world, &mut watched, episodes, 3);
         let mut worst: f64 = 0.0;
         for (row, p) in truth.chunks_exact(8).enumerate() {
-            let estimate = watched.watches.transition(0, row / 16, row % 16);
+            let estimate = watched.watches.enumerated().unwrap().transition(0, row / 16, row % 16);
             worst = estimate.iter().zip(p).map(|(a, b)| (a - b).abs()).fold(worst, f64::max);
         }
         worst
@@ -79,10 +79,10 @@ fn weights_for_the_true_values_predict_them() {
     let acts = Learner::new(&Knowledge::of(&world), uniform).unwrap();
     let mut watched = Watched { acts, watches: learner(&world, options("c-lsvi-ucb", 5_000)).unwrap() };
     play(&world, &mut watched, 5_000, 3);
-    let weights = watched.watches.weights(0, next);
+    let weights = watched.watches.enumerated().unwrap().weights(0, next);
     for (row, p) in truth.chunks_exact(8).enumerate() {
         let expected: f64 = p.iter().zip(next).map(|(p, v)| p * v).sum();
-        let phi = watched.watches.features().row(row / 16, row % 16);
+        let phi = watched.watches.enumerated().unwrap().features().row(row / 16, row % 16);
         let found: f64 = phi.iter().zip(&weights).map(|(x, w)| x * w).sum();
         assert!((found - expected).abs() < 0.02, "{found} {expected}");
     }
@@ -162,7 +162,7 @@ fn bad_input_is_answered_with_what_to_do() {
     );
     assert_eq!(says(&|o| o.lambda = -1.0), "lambda = -1: lambda is a number from 1e-12 to 1e6");
     assert_eq!(says(&|o| o.lambda = f64::NAN), "lambda = NaN: lambda is a number from 1e-12 to 1e6");
-    assert_eq!(says(&|o| o.beta_scale = -1.0), "beta-scale = -1: the scale of a width is a number from 0 on");
+    assert_eq!(says(&|o| o.beta_scale = -1.0), "beta-scale = -1: the scale of a width is a number from 0 to 1e100");
     assert_eq!(says(&|o| o.beta = Beta::Fixed(f64::INFINITY)), "beta = inf: beta is a number from 0 on");
     assert_eq!(says(&|o| o.delta = 1.0), "delta = 1: delta is a probability between 0 and 1, neither included");
     assert_eq!(says(&|o| o.episodes = 0), "episodes = 0: at least one episode");
@@ -296,7 +296,10 @@ fn rare_plans_have_the_widths_of_plans_before_each_episode() {
         let mut watched = Watched { acts, watches: learner(&world, options).unwrap() };
         play(&world, &mut watched, 40, 3);
         watched.watches.begin_episode();
-        (watched.watches.squared_widths(0), watched.watches.plan().value_hs.clone())
+        (
+            watched.watches.enumerated().unwrap().squared_widths(0),
+            watched.watches.enumerated().unwrap().plan().value_hs.clone(),
+        )
     };
     let (kept, computed) = (widths(dowise::linear::Switching::Episode), widths(dowise::linear::Switching::Doubling));
     let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-10 * b.abs().max(1.0));

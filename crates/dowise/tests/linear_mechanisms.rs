@@ -2,7 +2,7 @@
 
 use dowise::kernel::Kernel;
 use dowise::learn::{Estimate, Observation, Options, Schedule, Width};
-use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching, VisitedStatesLearner};
+use dowise::linear::{Beta, LinearLearner, LinearOptions, LinearPreset, Switching};
 use dowise::simulate::{AtRandom, Estimate as Evaluated, Play, SampledValueIteration};
 use dowise::world::{FeatureForm, FeatureSpec};
 use dowise::worlds::{Linear, LinearCode, Paper};
@@ -183,7 +183,7 @@ fn short(options: &LinearOptions, runs: u64, episodes: u64, horizon: u64) -> u64
         let mut run = arena.run(seed);
         (0..episodes).any(|_| {
             run.play(&mut learner, false);
-            let pairs = learner.plan().value_hs.iter().zip(&arena.best().value_hs);
+            let pairs = learner.enumerated().unwrap().plan().value_hs.iter().zip(&arena.best().value_hs);
             pairs.into_iter().any(|(optimistic, best)| *optimistic < best - 1e-9)
         })
     };
@@ -209,7 +209,7 @@ fn from_the_states_met_it_does_what_it_does_with_a_list() {
         for name in ["c-lsvi-ucb", "c-rlsvi", "c-blsvi"] {
             let options = LinearOptions { switching: Switching::Doubling, ..options(name, 40, 3) };
             let mut listed = LinearLearner::new(&knowledge, options.clone()).unwrap();
-            let mut unlisted = VisitedStatesLearner::new(&knowledge, options).unwrap();
+            let mut unlisted = LinearLearner::over_visited_states(&knowledge, options).unwrap();
             let simulator = Simulator::new(&world).unwrap();
             let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 7));
             for episode in 0..40 {
@@ -228,7 +228,7 @@ fn it_learns_with_non_enumerable_states_and_unknown_mechanisms() {
     let knowledge = Knowledge::of(&world).without_mechanisms();
     for name in ["c-blsvi", "c-rlsvi"] {
         let options = LinearOptions { switching: Switching::Doubling, ..options(name, 300, 1) };
-        let mut learner = VisitedStatesLearner::new(&knowledge, options).unwrap();
+        let mut learner = LinearLearner::over_visited_states(&knowledge, options).unwrap();
         let mut play = Play::new(&simulator, 3);
         (0..300).for_each(|_| {
             play.episode(&mut learner);
@@ -251,13 +251,13 @@ fn learners_of_mechanisms_go_on_after_a_save() {
     let simulator = Simulator::new(&world).unwrap();
     for name in ["c-lsvi-ucb", "c-rlsvi", "c-blsvi"] {
         let options = LinearOptions { switching: Switching::Doubling, ..options(name, 40, 3) };
-        let mut whole = VisitedStatesLearner::new(&knowledge, options.clone()).unwrap();
+        let mut whole = LinearLearner::over_visited_states(&knowledge, options.clone()).unwrap();
         let mut listed = LinearLearner::new(&knowledge, options).unwrap();
         let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 2));
         for episode in 0..25 {
             a.episode(&mut whole);
             b.episode(&mut listed);
-            let mut again = VisitedStatesLearner::restore(&knowledge, &whole.save()).unwrap();
+            let mut again = LinearLearner::restore(&knowledge, &whole.save()).unwrap();
             assert_eq!(again.save(), whole.save(), "{name}");
             let mut listed_again = LinearLearner::restore(&knowledge, &listed.save()).unwrap();
             assert_eq!(listed_again.save(), listed.save(), "{name}");
@@ -283,8 +283,8 @@ fn learners_of_mechanisms_go_on_after_a_save() {
         assert!(LinearLearner::restore(&knowledge, &cut).unwrap_err().to_string().contains("no row 99"), "{cut:.300}");
         let text = whole.save();
         let cut = text.replacen("\"planned\":[[[", "\"planned\":[[[99,0,1],[", 1);
-        assert!(VisitedStatesLearner::restore(&knowledge, &cut).unwrap_err().to_string().contains("no row 99"));
-        assert!(VisitedStatesLearner::restore(&Knowledge::of(&world), &whole.save()).is_err());
+        assert!(LinearLearner::restore(&knowledge, &cut).unwrap_err().to_string().contains("no row 99"));
+        assert!(LinearLearner::restore(&Knowledge::of(&world), &whole.save()).is_err());
     }
 }
 
@@ -310,7 +310,7 @@ fn steps_are_taken_back_and_what_cannot_be_learned_is_named() {
     let says = |name: &str| name.parse::<LearnerSpec>().unwrap().learner(&world, 10, 1).unwrap_err().to_string();
     let psi = says("lsvi-ucb:unknown=kernel");
     assert!(psi.contains("the mechanism of z is not known") && psi.contains("c-blsvi"), "{psi}");
-    let mut unlisted = VisitedStatesLearner::new(&knowledge, options("c-blsvi", 40, 3)).unwrap();
+    let mut unlisted = LinearLearner::over_visited_states(&knowledge, options("c-blsvi", 40, 3)).unwrap();
     let by_numbers = unlisted.learn((0, 1), 0, 0.0, 1).unwrap_err().to_string();
     assert!(by_numbers.contains("does not say what was done"), "{by_numbers}");
     // Explanations hope for the optimistic member of what mechanisms may be.

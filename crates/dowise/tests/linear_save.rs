@@ -41,12 +41,24 @@ fn goes_on(run: &Run<'_>, learner: &LinearLearner, mut again: LinearLearner, epi
     assert_eq!(play(&mut one, &mut whole, episodes), play(&mut other, &mut again, episodes), "{what}");
     let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     for stage in 0..whole.knowledge().horizon() {
-        assert_eq!(bits(&whole.squared_widths(stage)), bits(&again.squared_widths(stage)), "{what}");
-        let ahead = &whole.plan().value_hs[..whole.knowledge().n_states()];
-        assert_eq!(bits(&whole.weights(stage, ahead)), bits(&again.weights(stage, ahead)), "{what}");
+        assert_eq!(
+            bits(&whole.enumerated().unwrap().squared_widths(stage)),
+            bits(&again.enumerated().unwrap().squared_widths(stage)),
+            "{what}"
+        );
+        let ahead = &whole.enumerated().unwrap().plan().value_hs[..whole.knowledge().n_states()];
+        assert_eq!(
+            bits(&whole.enumerated().unwrap().weights(stage, ahead)),
+            bits(&again.enumerated().unwrap().weights(stage, ahead)),
+            "{what}"
+        );
         assert_eq!(whole.beta(stage).to_bits(), again.beta(stage).to_bits(), "{what}");
     }
-    assert_eq!(bits(&whole.plan().value_hs), bits(&again.plan().value_hs), "{what}");
+    assert_eq!(
+        bits(&whole.enumerated().unwrap().plan().value_hs),
+        bits(&again.enumerated().unwrap().plan().value_hs),
+        "{what}"
+    );
     assert_eq!(whole.save(), again.save(), "{what}");
 }
 
@@ -164,14 +176,16 @@ fn a_run_that_is_stopped_goes_on_with_the_same_draws() {
 }
 
 #[test]
-fn widths_and_samples_beyond_all_numbers_are_saved_and_restored() {
+fn widths_and_samples_beyond_all_values_are_saved_and_restored() {
     let arena = small(1);
-    for name in ["c-lsvi-ucb", "c-rlsvi", "lsvi-ucb"] {
-        for beta_scale in [1e308, f64::MAX] {
-            let options = LinearOptions { beta_scale, lambda: 1e-12, ..options(name) };
+    for name in ["c-lsvi-ucb", "c-rlsvi", "lsvi-ucb", "c-blsvi"] {
+        for beta_scale in [1e50, 1e100] {
+            // With beta=residuals, λ follows from the noise.
+            let lambda = if name == "c-blsvi" { 1.0 } else { 1e-12 };
+            let options = LinearOptions { beta_scale, lambda, ..options(name) };
             let mut learner = LinearLearner::new(&knowledge(&arena), options).unwrap();
             play(&mut arena.run(4), &mut learner, 20);
-            assert!(learner.plan().value_hs.iter().all(|v| v.is_finite()), "{name}");
+            assert!(learner.enumerated().unwrap().plan().value_hs.iter().all(|v| v.is_finite()), "{name}");
             let restored = LinearLearner::restore(&knowledge(&arena), &learner.save());
             assert_eq!(restored.unwrap().save(), learner.save(), "{name}");
         }
@@ -195,7 +209,7 @@ fn another_world_another_version_and_damage_are_distinguished() {
         assert_eq!(
             refused(&other, &text),
             format!(
-                "the learner was saved for another world (or knew other things about it): fingerprint {}, here {}",
+                "the learner was saved for another world (or with other options `unknown`, `known` or `forms`): fingerprint {}, here {}",
                 knowledge.fingerprint(),
                 other.fingerprint()
             )
@@ -203,9 +217,10 @@ fn another_world_another_version_and_damage_are_distinguished() {
     }
     assert_eq!(
         refused(&knowledge, &text.replacen("\"version\":2", "\"version\":7", 1)),
-        "this is `dowise linear learner` version 7, and this dowise reads `dowise linear learner` version 2"
+        "this is `dowise linear learner` version 7, and this dowise reads `dowise linear learner` version 2; \
+         a newer dowise wrote it, with fields that this one does not know: update dowise"
     );
-    assert!(refused(&knowledge, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));
+    assert!(refused(&knowledge, &text[..text.len() / 2]).starts_with("this is not a saved linear learner: "));
     assert!(refused(&knowledge, &text.replacen("\"lambda\":1.0", "\"lambda\":0.0", 1)).contains("lambda"));
 
     let damaged = |change: &dyn Fn(&mut serde_json::Value)| {

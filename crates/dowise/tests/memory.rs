@@ -49,7 +49,7 @@ fn worlds() -> Vec<(&'static str, World)> {
 /// The same with rewards on a next value each, whose means are learned because the transitions are.
 fn pays_on_next(mut spec: WorldSpec) -> World {
     for (reward, factor) in spec.rewards.iter_mut().zip(&spec.transitions) {
-        reward.scope.push(format!("next.{}", factor.children[0].value).as_str().into());
+        reward.scope.push(format!("next.{}", factor.children[0].value.get().expect("readable")).as_str().into());
         if let RewardForm::Table(table) = &mut reward.form {
             *table = table.iter().flat_map(|&r| [r, 0.5 * r]).collect();
         }

@@ -25,7 +25,8 @@ fn spread_out(spec: &mut WorldSpec, rewards: i32, costs: [i32; 2], rng: &mut Cha
         }
     }
     for (_, cost) in spec.variables.iter_mut().flat_map(|v| &mut v.costs) {
-        cost.value *= 10f64.powi(rng.random_range(costs[0]..=costs[1]));
+        let scale = 10f64.powi(rng.random_range(costs[0]..=costs[1]));
+        cost.value = cost.value.map(|cost| cost * scale);
     }
 }
 
@@ -37,7 +38,10 @@ fn sizes(spec: &WorldSpec, choice: impl Fn(usize, usize) -> usize) -> Vec<Vec<f6
             table.iter_mut().for_each(|x| *x = x.abs());
         }
     }
-    spec.variables.iter_mut().flat_map(|v| &mut v.costs).for_each(|(_, cost)| cost.value = -cost.value.abs());
+    spec.variables
+        .iter_mut()
+        .flat_map(|v| &mut v.costs)
+        .for_each(|(_, cost)| cost.value = cost.value.map(|cost| -cost.abs()));
     Flat::new(&build(&spec)).evaluate(choice)
 }
 

@@ -6,20 +6,20 @@ use common::random_world::{Sizes, random_world};
 use common::{assert_close, build};
 use dowise::plan::Ties;
 use dowise::world::{
-    ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, RewardForm, RewardSpec, SetSpec, StartSpec,
+    ForbidSpec, Form, InterventionSpec, Kind, MechanismSpec, Name, RewardForm, RewardSpec, SetSpec, StartSpec,
     VariableSpec, WorldSpec,
 };
 use dowise::{Action, Planner};
 
-fn names(list: &[String]) -> Vec<Located<String>> {
+fn names(list: &[String]) -> Vec<Name> {
     list.iter().map(|n| n.as_str().into()).collect()
 }
 
 /// `n` levers, each with its own binary key variable; the key variables' second values pay `pay` each.
 fn switches(n: usize, pay: &[f64]) -> WorldSpec {
-    let variable = |kind, name: &str| VariableSpec {
+    let variable = |kind: Kind, name: &str| VariableSpec {
         name: name.into(),
-        kind,
+        kind: kind.into(),
         values: vec!["no".into(), "yes".into()],
         values_at: None,
         costs: vec![],

@@ -36,7 +36,7 @@ impl Choices {
     }
 }
 
-fn located(names: &[(String, usize)]) -> Vec<Located<String>> {
+fn located(names: &[(String, usize)]) -> Vec<Name> {
     names.iter().map(|(n, _)| n.clone().into()).collect()
 }
 
@@ -54,7 +54,7 @@ fn random_world(choices: Vec<u16>) -> WorldSpec {
             let cost = (f64::from(c.below(7) as u16) / 7.0).into();
             variables.push(VariableSpec {
                 name: name.clone().into(),
-                kind,
+                kind: kind.into(),
                 values,
                 values_at: None,
                 costs: Vec::new(),
@@ -123,7 +123,7 @@ fn random_world(choices: Vec<u16>) -> WorldSpec {
             at: None,
         });
     }
-    let value = |name: &(String, usize), v: usize| -> Located<String> {
+    let value = |name: &(String, usize), v: usize| -> Name {
         variables.iter().find(|x| x.name.value == name.0).expect("declared").values[v].clone()
     };
     let set = match c.below(4) {
@@ -147,7 +147,7 @@ fn random_world(choices: Vec<u16>) -> WorldSpec {
     }
     let start = match c.below(3) {
         0 => StartSpec::Uniform,
-        1 => StartSpec::PerFactor(vec![(state[0].0.clone().into(), Outcome::Probabilities(c.row(state[0].1)))]),
+        1 => StartSpec::PerFactor(vec![(state[0].0.clone().into(), c.row(state[0].1).into())]),
         _ => StartSpec::States(
             (0..1 + c.below(3))
                 .map(|_| StartRow {

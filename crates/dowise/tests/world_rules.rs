@@ -1,7 +1,7 @@
 //! Rules of a world file mean what they say: comparisons, counts, forms in rows, what is ruled out, and where episodes start.
 
-use dowise::World;
 use dowise::world::{LearnedForm, Start};
+use dowise::{Planner, World};
 
 fn world(text: &str) -> World {
     World::from_toml(text, "w.toml").unwrap_or_else(|e| panic!("{e}"))
@@ -266,8 +266,8 @@ value = [0, 1]
 #[test]
 fn the_stage_may_be_a_parent() {
     let world = world(STAGED);
-    let clock = world.clock().expect("it is named");
-    assert_eq!(world.variable(clock).values, ["1", "2", "3"]);
+    let time_index = world.time_index().expect("it is named");
+    assert_eq!(world.variable(time_index).values, ["1", "2", "3"]);
     // By hand: values of bare and green ground from the last stage on, for water with these probabilities.
     let wet = [0.2, 0.5];
     let green = [[[0.1, 0.2], [0.5, 0.8]], [[0.3, 0.6], [0.9, 1.0]]];
@@ -288,11 +288,36 @@ fn the_stage_may_be_a_parent() {
     let plan = planner.plan();
     let found = planner.from_start(&plan.value_hs[..world.n_states()]);
     assert!((found - value[0]).abs() < 1e-12, "{found} against {}", value[0]);
-    // Learners know the clock, and read back what is written.
+    // Learners know the time index, and read back what is written.
     assert_eq!(dowise::Knowledge::of(&world).known_transitions(), ["stage"]);
     let again = World::from_toml(&world.to_toml(), "again.toml").unwrap();
-    assert_eq!((again.to_toml(), again.clock().is_some()), (world.to_toml(), true));
+    assert_eq!((again.to_toml(), again.time_index().is_some()), (world.to_toml(), true));
     for (stage, state) in [(0, 0), (1, 0), (2, 0)] {
         assert_eq!(world.occurs_at(stage, state), stage == 0);
+    }
+}
+
+/// A context of an advertisement, without transitions.
+fn advertisement(horizon: u32, scope: &str) -> Result<World, dowise::world::WorldError> {
+    let text = format!(
+        "dowise = 1\nhorizon = {horizon}\n[state.device]\nvalues = [\"phone\", \"desktop\"]\nstart = [0.6, 0.4]\n\
+         [lever.size]\nvalues = 2\n[key.click]\nvalues = 2\nparents = [\"size\", \"device\"]\n\
+         p = [[[0.8, 0.2], [0.7, 0.3]], [[0.7, 0.3], [0.9, 0.1]]]\n\
+         [reward.paid]\nscope = [\"{scope}\"]\nvalue = [0, 1]\n[interventions]\nset = \"all\"\n"
+    );
+    World::from_toml(&text, "advertisement.toml")
+}
+
+#[test]
+fn a_context_needs_no_transitions_if_the_horizon_is_one() {
+    let world = advertisement(1, "click").unwrap();
+    let plan = Planner::new(&world).unwrap().plan();
+    assert!((plan.value(0, 0) - 0.3).abs() < 1e-12 && (plan.value(0, 1) - 0.3).abs() < 1e-12);
+    let spec: dowise::LearnerSpec = "graph-psrl:unknown=kernel".parse().unwrap();
+    assert!(spec.learner(&world, 10, 0).is_ok());
+    // With a second step, or a reward on the next value, transitions matter.
+    for (horizon, scope) in [(2, "click"), (1, "next.device")] {
+        let error = Planner::new(&advertisement(horizon, scope).unwrap()).expect_err("unknown transitions");
+        assert!(error.to_string().contains("the next value of device is not given"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use dowise::world::*;
 
 fn variable(name: &str, kind: Kind, values: &[&str]) -> VariableSpec {
     let values = values.iter().map(|&v| v.into()).collect();
-    VariableSpec { name: name.into(), kind, values, values_at: None, costs: Vec::new() }
+    VariableSpec { name: name.into(), kind: kind.into(), values, values_at: None, costs: Vec::new() }
 }
 
 fn mechanism(children: &[&str], parents: &[&str], table: &[f64]) -> MechanismSpec {

@@ -9,16 +9,15 @@ use dowise_study::{StudyError, WorldChoice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::learn::saved::Resumed;
-use super::learn::visited_states;
+use super::learn::saved::Saved;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, Amounts};
 use crate::{naming, study};
 
-/// Say why a saved learner prefers what it does in a state
+/// Explain the preferences of a saved learner in a state
 ///
-/// Shows the interventions that it values most there: the value that it plans with (optimistic, or that of its next sample), the
-/// value by plain averages of what it has seen, and how many visits that rests on; and how far from best its policy can be now.
+/// Shows the interventions with the largest values there: the value that the learner plans with (optimistic, or of its next
+/// posterior sample), the value by empirical means, and the visits behind it; and the suboptimality certificate.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -105,7 +104,8 @@ struct Row {
     r#do: Map<String, Value>,
     optimistic: f64,
     mean: f64,
-    visits: f64,
+    /// `null`: everything is known.
+    visits: Option<f64>,
 }
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
@@ -114,40 +114,38 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     if !(args.delta > 0.0 && args.delta < 1.0) {
         return Err(Failure::Usage(format!("--delta {}: a probability between 0 and 1", args.delta)));
     }
-    let unlisted = visited_states::seed_of(&args.learner);
-    if let Some(world) = unlisted.map(|seed| choice.make(seed).map_err(fail)).transpose()? {
-        let (spec, learner) = visited_states::saved(&args.learner, &world)?;
-        let (stage, state) = place(&args, &world)?;
-        let explanation = learner.explain(stage, state, args.rows).map_err(|e| of_file(&args, &e))?;
-        let noticed: Vec<String> = learner.doubts().iter().map(|doubt| format!("Warning: {doubt}.")).collect();
-        let said = Said {
-            spec: spec.to_string(),
-            episodes: learner.episodes(),
-            explanation,
-            noticed,
-            promised: None,
-            changes: vec![],
-        };
-        return said.print(&args, &world, output);
+    let saved = Saved::read(&args.learner)?;
+    match &saved {
+        Saved::MonteCarlo(run) => {
+            let world = choice.make(saved.seed()).map_err(fail)?;
+            let learner = run.learner(&world)?;
+            let (stage, state) = place(&args, &world)?;
+            let explanation = learner.explain(stage, state, args.rows).map_err(|e| of_file(&args, &e))?;
+            let noticed = learner.doubts().iter().map(|doubt| format!("Warning: {doubt}.")).collect();
+            let (spec, episodes) = (run.learner.to_string(), learner.episodes());
+            let said = Said { spec, episodes, explanation, noticed, promised: None, changes: vec![] };
+            said.print(&args, &world, output)
+        }
+        Saved::Exact(saved) => {
+            let arena = choice.arena(saved.run.seed).map_err(fail)?;
+            let learner = saved.learner(&arena)?;
+            let world = arena.world();
+            let (stage, state) = place(&args, world)?;
+            let explanation = learner.explain(stage, state, args.rows).map_err(|e| of_file(&args, &e))?;
+            // Where nothing can be promised (features, forgetting, too many causes, a graph that is contradicted), what
+            // is preferred is explained all the same.
+            let certificate = learner.certificate(args.delta).ok().filter(|_| !learner.is_contradicted());
+            let said = Said {
+                spec: saved.run.learner.to_string(),
+                episodes: learner.episodes(),
+                explanation,
+                noticed: super::learn::noticed::lines(&learner, saved.run.log),
+                promised: certificate.map(|c| Surely::of(&c, &arena.start_distribution())),
+                changes: learner.changes(),
+            };
+            said.print(&args, world, output)
+        }
     }
-    let resumed = Resumed::read(&args.learner)?;
-    let arena = choice.arena(resumed.run.seed).map_err(fail)?;
-    let learner = resumed.learner(&arena)?;
-    let world = arena.world();
-    let (stage, state) = place(&args, world)?;
-    let explanation = learner.explain(stage, state, args.rows).map_err(|e| of_file(&args, &e))?;
-    // Where nothing can be promised (features, forgetting, too many causes, a graph that is contradicted), what is preferred is explained all
-    // the same.
-    let certificate = learner.certificate(args.delta).ok().filter(|_| !learner.graph_contradicted());
-    let said = Said {
-        spec: resumed.run.learner.to_string(),
-        episodes: learner.episodes(),
-        explanation,
-        noticed: super::learn::noticed::lines(&learner, resumed.run.log),
-        promised: certificate.map(|c| Surely::of(&c, &arena.start_distribution())),
-        changes: learner.changes(),
-    };
-    said.print(&args, world, output)
 }
 
 fn of_file(args: &Args, error: &dyn std::fmt::Display) -> Failure {
@@ -248,10 +246,17 @@ fn text(world: &World, explanation: &Explanation) -> String {
         .iter()
         .map(|p| {
             let words = world.describe_intervention(p.action);
-            vec![words, amounts.show(p.optimistic), amounts.show(p.mean), format!("{:.1}", p.visits)]
+            vec![
+                words,
+                amounts.show(p.optimistic),
+                amounts.show(p.mean),
+                p.visits.map_or("known".to_owned(), |n| format!("{n:.1}")),
+            ]
         })
         .collect();
-    let header = ["intervention", "optimistic", "by the mean", "visits"];
+    let header = ["intervention", "planning value", "mean value", "visits"];
     let table = table::table(&header, &rows, &[Align::Left, Align::Right, Align::Right, Align::Right]);
-    format!("{table}\nVisits: of the least visited row behind each configuration of the key variables, on average.\n")
+    let legend = "Planning value: the value that the learner plans with, optimistic or of its posterior sample. Mean value: by \
+                  empirical means. Visits: steps behind it, by the least visited learned row, mechanism or reward.";
+    format!("{table}\n{}\n", table::wrapped(legend))
 }

@@ -1,15 +1,16 @@
 //! `dowise learn`: one learner in one world, evaluated exactly or by Monte Carlo, and what it learned.
 
 mod arguments;
-mod episodes;
 mod exact;
 mod initial;
 mod learners;
+mod monte_carlo;
 pub(super) mod noticed;
+mod program;
 pub(super) mod promise;
 mod report;
 pub(super) mod saved;
-pub(in crate::commands) mod visited_states;
+mod warm_start;
 
 use std::path::PathBuf;
 
@@ -84,30 +85,25 @@ pub(crate) struct Args {
     /// --policy` wrote.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     baseline: Option<PathBuf>,
-    /// The share of the baseline's value, counted from the least that an episode can pay, that may be lost: between 0
-    /// and 1 [default: 0.1]
+    /// The share of the baseline's value that may be lost, measured from the minimum return: between 0 and 1
+    /// [default: 0.1]
     #[arg(long, value_name = "SHARE", requires = "baseline", allow_negative_numbers = true)]
     alpha: Option<f64>,
-    /// The learner knows what the baseline is worth from each starting state.
+    /// The learner knows the baseline's value from each starting state.
     #[arg(long, requires = "baseline")]
     baseline_known: bool,
-    /// Write the policy to deploy into a file that `dowise plan --evaluate` reads: for samplers the plan of the
-    /// posterior mean.
+    /// Write the policy to deploy, for `dowise plan --evaluate`. For PSRL learners it is the posterior-mean plan.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Stop as soon as the policy is surely this near to the best: a share of the way from random to best such as 5%,
-    /// or a gap in
-    /// rewards of an episode such as 0.2. `--policy` then writes that policy.
+    /// Stop when the certified gap is at most GAP: an amount of reward per episode such as 0.2, or a share of the way
+    /// from random to optimal such as 5%. `--policy` then writes the certified policy.
     #[arg(long, value_name = "GAP")]
     until: Option<Until>,
-    /// Say at the end how far from best the policy can be, also without `--until`. The policy that is shown and written
-    /// is then the one of
-    /// which that is said.
+    /// Print a suboptimality certificate at the end. The policy that is shown and written is then the certified one.
     #[arg(long)]
     certify: bool,
-    /// Probability with which what is promised of gaps, and to a baseline, may be wrong at any time. Guards and
-    /// `forget=reset` have the
-    /// learner's own (`--learner graph-psrl:guard=true,delta=0.01`) [default: 0.05].
+    /// Failure probability of certificates and of the baseline guarantee. Guards and `forget=reset` use the learner's own
+    /// (`--learner graph-psrl:guard=true,delta=0.01`) [default: 0.05].
     #[arg(long, value_name = "DELTA")]
     delta: Option<f64>,
     /// Draw how the gap shrinks beside the true one, as .svg or .png.
@@ -171,7 +167,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     arguments::check(&args, output)?;
     let task = Task { args: &args, choice: WorldChoice::read(&args.world), output };
     match arguments::program(&task)? {
-        Program::Exact { learner } => exact::run(&task, &learner),
-        Program::MonteCarlo { world, learner, seed } => visited_states::run(&task, &world, &learner, seed),
+        Program::Exact { learner, resumed } => exact::run(&task, &learner, resumed.as_ref()),
+        Program::MonteCarlo { world, learner, seed, resumed } => {
+            monte_carlo::run(&task, &world, (&learner, seed), resumed.as_ref())
+        }
     }
 }

@@ -14,7 +14,7 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::output::{Failure, Output, Status};
 use crate::{interrupt, policy_file, study};
 
-/// Serve decisions: decide, observe, learn, and be able to answer for it
+/// Serve decisions over HTTP, with an audit log
 ///
 /// Everything is kept in one file (SQLite): each request is durable before it is answered, the same request gets the same answer, and
 /// the whole log can be replayed. Stops gracefully at Ctrl-C.

@@ -1,8 +1,10 @@
 //! Who plays which part: roles given by the user first, then the marks of the file; the rest is hidden.
 
+use dowise::diagnostics::Problems;
+use dowise::messages::nearest;
 use dowise::world::{At, Located, Problem};
 
-use crate::findings::{Findings, nearest, some_of};
+use crate::findings::some_of;
 use crate::network::{GraphFile, Network, Role, Variable};
 use crate::roles::Roles;
 
@@ -47,7 +49,7 @@ pub(super) struct Cast {
 }
 
 /// Finds a variable by name; an unknown one is a problem.
-pub(super) fn find(network: &Network, name: &Located<String>, findings: &mut Findings, what: &str) -> Option<usize> {
+pub(super) fn find(network: &Network, name: &Located<String>, findings: &mut Problems, what: &str) -> Option<usize> {
     let found = network.find(&name.value);
     if found.is_none() {
         let names: Vec<&str> = network.variables.iter().map(|v| v.name.as_str()).collect();
@@ -63,7 +65,7 @@ pub(super) fn find(network: &Network, name: &Located<String>, findings: &mut Fin
 
 impl Cast {
     /// `None` always comes with an error.
-    pub(super) fn of(file: &GraphFile, roles: &Roles, findings: &mut Findings) -> Option<Cast> {
+    pub(super) fn of(file: &GraphFile, roles: &Roles, findings: &mut Problems) -> Option<Cast> {
         let n = file.network.variables.len();
         let mut cast = Cast {
             network: file.network.clone(),
@@ -103,10 +105,10 @@ impl Cast {
         cast.values(roles, findings);
         cast.connect(file, findings);
         cast.complete(roles, findings);
-        (!findings.failed()).then_some(cast)
+        (findings.errors() == 0).then_some(cast)
     }
 
-    fn named_states(&mut self, roles: &Roles, given: &mut [Option<Part>], findings: &mut Findings) {
+    fn named_states(&mut self, roles: &Roles, given: &mut [Option<Part>], findings: &mut Problems) {
         for (now, next) in &roles.states {
             let i = find(&self.network, now, findings, "a state factor");
             let j = find(&self.network, next, findings, &format!("the next value of \"{}\"", now.value));
@@ -115,7 +117,7 @@ impl Cast {
         }
     }
 
-    fn state(&mut self, i: usize, j: usize, given: &mut [Option<Part>], findings: &mut Findings, at: Option<At>) {
+    fn state(&mut self, i: usize, j: usize, given: &mut [Option<Part>], findings: &mut Problems, at: Option<At>) {
         let name = |i: usize| &self.network.variables[i].name;
         if i == j {
             let message = format!("\"{}\" cannot be its own next value", name(i));
@@ -136,7 +138,7 @@ impl Cast {
     }
 
     /// The marks of the file, for kinds of which the user named none.
-    fn marked(&mut self, given: &mut [Option<Part>], findings: &mut Findings) {
+    fn marked(&mut self, given: &mut [Option<Part>], findings: &mut Problems) {
         let roles: Vec<Option<Role>> = self.network.variables.iter().map(|v| v.role.clone()).collect();
         let (named_levers, named_keys, named_states) =
             (!self.levers.is_empty(), !self.keys.is_empty(), !self.states.is_empty());
@@ -181,7 +183,7 @@ impl Cast {
     }
 
     /// Values that the graph does not have: the user's, or those of the other end in time, or 0 and 1.
-    fn values(&mut self, roles: &Roles, findings: &mut Findings) {
+    fn values(&mut self, roles: &Roles, findings: &mut Problems) {
         for (name, values) in &roles.values {
             let Some(i) = find(&self.network, name, findings, "a variable with values") else { continue };
             let variable = &mut self.network.variables[i];
@@ -208,7 +210,7 @@ impl Cast {
     }
 
     /// A hidden common cause for every bidirected edge.
-    fn connect(&mut self, file: &GraphFile, findings: &mut Findings) {
+    fn connect(&mut self, file: &GraphFile, findings: &mut Problems) {
         for (&pair, &at) in file.network.bidirected.iter().zip(&file.bidirected_places) {
             let [a, b] = pair.map(|i| self.network.variables[i].name.clone());
             if let Some(&state) = pair.iter().find(|&&i| self.parts[i] == Part::State) {
@@ -241,7 +243,7 @@ impl Cast {
     }
 
     /// Whether anything can be set and anything can be seen.
-    fn complete(&self, roles: &Roles, findings: &mut Findings) {
+    fn complete(&self, roles: &Roles, findings: &mut Problems) {
         let names: Vec<&str> = self.network.variables.iter().map(|v| v.name.as_str()).collect();
         // Names that were given and are wrong have been reported.
         if self.levers.is_empty() && roles.levers.is_empty() {
@@ -259,7 +261,7 @@ impl Cast {
     }
 }
 
-fn two_parts(name: &Located<String>, one: Part, other: Part, findings: &mut Findings) {
+fn two_parts(name: &Located<String>, one: Part, other: Part, findings: &mut Problems) {
     let message = format!("\"{}\" is named as {} and as {}", name.value, one.describe(), other.describe());
     findings.push(Problem::error("two-parts", message).help("name it once").at(name.at));
 }

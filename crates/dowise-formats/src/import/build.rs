@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use dowise::diagnostics::Problems;
+use dowise::messages::nearest;
 use dowise::world::{
-    Condition, Form, Kind, Located, MechanismSpec, Outcome, Problem, RewardForm, RewardSpec, RowSpec, SetSpec,
-    StartSpec, VariableSpec, WorldSpec,
+    Condition, Form, Kind, LearnSpec, Located, MechanismSpec, Name, Outcome, Problem, RewardForm, RewardSpec, RowSpec,
+    SetSpec, StartSpec, VariableSpec, WorldSpec,
 };
 
 use super::assign::{Cast, Part, find};
-use crate::findings::{Findings, nearest, some_of};
+use crate::findings::some_of;
 use crate::limits::MOST_ENTRIES;
 use crate::roles::{Missing, Payment, Roles};
 
@@ -28,7 +30,7 @@ struct Builder<'a> {
 }
 
 /// `title` is for a network that has none.
-pub(super) fn state(cast: &Cast, roles: &Roles, title: &str, findings: &mut Findings) -> Stated {
+pub(super) fn state(cast: &Cast, roles: &Roles, title: &str, findings: &mut Problems) -> Stated {
     let mut builder = Builder { cast, roles, placeholders: vec![] };
     let kept = builder.kept();
     let hidden: Vec<usize> = (0..kept.len()).filter(|&i| kept[i] && cast.parts[i] == Part::Hidden).collect();
@@ -45,7 +47,11 @@ pub(super) fn state(cast: &Cast, roles: &Roles, title: &str, findings: &mut Find
         mechanisms.extend(builder.mechanism(i, findings));
     }
     for &i in &cast.levers {
-        mechanisms.extend(if builder.levers_act() { builder.mechanism(i, findings) } else { builder.habit(i, &kept) });
+        mechanisms.extend(if builder.levers_act() {
+            builder.mechanism(i, findings)
+        } else {
+            builder.behaviour(i, &kept)
+        });
     }
     let rewards = builder.rewards(findings);
     builder.costs(&mut variables, findings);
@@ -56,7 +62,7 @@ pub(super) fn state(cast: &Cast, roles: &Roles, title: &str, findings: &mut Find
     let spec = WorldSpec {
         name: name.unwrap_or_else(|| title.to_owned()),
         about: String::new(),
-        horizon: roles.horizon.clone().unwrap_or(Located::from(1)),
+        horizon: roles.horizon.clone().unwrap_or(1.into()).into(),
         discount: None,
         ends: Vec::new(),
         variables,
@@ -103,7 +109,7 @@ impl Builder<'_> {
         let variable = &self.cast.network.variables[i];
         VariableSpec {
             name: Located::new(variable.name.clone(), self.cast.places[i]),
-            kind,
+            kind: kind.into(),
             values: variable.values.iter().map(|v| v.as_str().into()).collect(),
             values_at: self.cast.places[i],
             costs: vec![],
@@ -111,7 +117,7 @@ impl Builder<'_> {
     }
 
     /// What stands for numbers that the graph does not have. The one place that decides it.
-    fn missing(&mut self, i: usize, findings: &mut Findings) -> Form {
+    fn missing(&mut self, i: usize, findings: &mut Problems) -> Form {
         match self.roles.missing.unwrap_or_default() {
             Missing::Learn => Form::Unknown,
             Missing::Uniform => {
@@ -126,14 +132,14 @@ impl Builder<'_> {
                 }
                 self.placeholders.push(self.name(i).to_owned());
                 let n = self.cast.network.variables[i].values.len();
-                let outcome = Outcome::Probabilities(vec![1.0 / n as f64; n]);
+                let outcome = vec![1.0 / n as f64; n].into();
                 Form::Rows(vec![RowSpec { when: Condition::default(), outcome, at: None }])
             }
         }
     }
 
     /// The numbers of a variable, each row rescaled to sum to 1, its values in the order of `values`.
-    fn form(&mut self, i: usize, values: &[String], findings: &mut Findings) -> Form {
+    fn form(&mut self, i: usize, values: &[String], findings: &mut Problems) -> Form {
         let variable = &self.cast.network.variables[i];
         let Some(table) = &variable.table else { return self.missing(i, findings) };
         let order = values.iter().map(|v| variable.values.iter().position(|w| w == v));
@@ -145,12 +151,12 @@ impl Builder<'_> {
         Form::Table(rows.collect())
     }
 
-    fn parents(&self, i: usize) -> Vec<Located<String>> {
+    fn parents(&self, i: usize) -> Vec<Name> {
         self.cast.network.variables[i].parents.iter().map(|&p| self.name(p).into()).collect()
     }
 
     /// P(variable | parents) within a step.
-    fn mechanism(&mut self, i: usize, findings: &mut Findings) -> Option<MechanismSpec> {
+    fn mechanism(&mut self, i: usize, findings: &mut Problems) -> Option<MechanismSpec> {
         let cast = self.cast;
         let later = cast.network.variables[i].parents.iter().find(|&&p| cast.parts[p] == Part::Next);
         if let Some(&later) = later {
@@ -161,18 +167,22 @@ impl Builder<'_> {
             return None;
         }
         let values = cast.network.variables[i].values.clone();
+        let form = self.form(i, &values, findings);
+        // Nobody vouches for a placeholder: it is to be learned, and no answer from a log may rest on it.
+        let is_placeholder = cast.network.variables[i].table.is_none() && !matches!(form, Form::Unknown);
+        let learn = is_placeholder.then(|| LearnSpec { form: Some("table".into()), ..LearnSpec::default() });
         Some(MechanismSpec {
             children: vec![self.name(i).into()],
             parents: self.parents(i),
-            form: self.form(i, &values, findings),
-            learn: None,
+            form,
+            learn,
             at: cast.places[i],
         })
     }
 
     /// What acts on a lever that is always set: no plan needs it, but by it the lever was chosen in a log. Hidden variables that are
     /// left out give way to what acts on them; there is no placeholder for numbers that nothing needs.
-    fn habit(&self, i: usize, kept: &[bool]) -> Option<MechanismSpec> {
+    fn behaviour(&self, i: usize, kept: &[bool]) -> Option<MechanismSpec> {
         let cast = self.cast;
         let own = &cast.network.variables[i].parents;
         let (mut open, mut seen, mut parents): (Vec<usize>, Vec<usize>, Vec<usize>) = (own.clone(), vec![], vec![]);
@@ -207,7 +217,7 @@ impl Builder<'_> {
     }
 
     /// P(next value | scope) of a state factor.
-    fn transition(&mut self, now: usize, next: usize, findings: &mut Findings) -> Option<MechanismSpec> {
+    fn transition(&mut self, now: usize, next: usize, findings: &mut Problems) -> Option<MechanismSpec> {
         let cast = self.cast;
         let [a, b] = [now, next].map(|i| &cast.network.variables[i]);
         let at = cast.places[next];
@@ -252,7 +262,7 @@ impl Builder<'_> {
     }
 
     /// The position of a value, or a problem.
-    fn value(&self, i: usize, value: &Located<String>, findings: &mut Findings) -> Option<usize> {
+    fn value(&self, i: usize, value: &Located<String>, findings: &mut Problems) -> Option<usize> {
         let values = &self.cast.network.variables[i].values;
         let found = values.iter().position(|v| *v == value.value);
         if found.is_none() {
@@ -272,7 +282,7 @@ impl Builder<'_> {
         payments: &[Payment],
         parts: &[Part],
         what: &str,
-        findings: &mut Findings,
+        findings: &mut Problems,
     ) -> BTreeMap<usize, Vec<f64>> {
         let mut amounts = BTreeMap::new();
         for Payment { variable, value, amount } in payments {
@@ -321,10 +331,10 @@ impl Builder<'_> {
         amounts
     }
 
-    fn rewards(&self, findings: &mut Findings) -> Vec<RewardSpec> {
+    fn rewards(&self, findings: &mut Problems) -> Vec<RewardSpec> {
         let parts = [Part::State, Part::Key, Part::Lever];
         let amounts = self.amounts(&self.roles.rewards, &parts, "the reward", findings);
-        if amounts.is_empty() && !findings.failed() {
+        if amounts.is_empty() && findings.errors() == 0 {
             let problem = Problem::warning("no-rewards", "nothing is paid, so every policy is as good as any other");
             findings.push(problem.help("add --reward NAME=VALUE, or a [reward.NAME] section in the world file"));
         }
@@ -340,7 +350,7 @@ impl Builder<'_> {
         amounts.into_iter().map(term).collect()
     }
 
-    fn costs(&self, variables: &mut [VariableSpec], findings: &mut Findings) {
+    fn costs(&self, variables: &mut [VariableSpec], findings: &mut Problems) {
         for (i, amounts) in self.amounts(&self.roles.costs, &[Part::Lever], "the cost", findings) {
             let values = &self.cast.network.variables[i].values;
             let costs = values.iter().zip(amounts).filter(|(_, cost)| *cost != 0.0);
@@ -352,7 +362,7 @@ impl Builder<'_> {
     }
 
     /// Where state factors start: as the user says, or as the graph does for one on which nothing acts.
-    fn start(&self, findings: &mut Findings) -> StartSpec {
+    fn start(&self, findings: &mut Problems) -> StartSpec {
         let mut starts: BTreeMap<usize, Outcome> = BTreeMap::new();
         for (name, value) in &self.roles.starts {
             let Some(i) = find(&self.cast.network, name, findings, "a start") else { continue };
@@ -361,7 +371,7 @@ impl Builder<'_> {
                 let help = format!("name it as one, such as --state {0}:{0}_next", name.value);
                 findings.push(Problem::error("scope", message).help(help).at(name.at));
             } else if self.value(i, value, findings).is_some() {
-                starts.insert(i, Outcome::Is(value.clone()));
+                starts.insert(i, Outcome::Is(value.clone().into()));
             }
         }
         for &(i, _) in &self.cast.states {
@@ -372,7 +382,7 @@ impl Builder<'_> {
             match &variable.table {
                 Some(table) if variable.parents.is_empty() => {
                     let scale = scale(table);
-                    starts.insert(i, Outcome::Probabilities(table.iter().map(|p| p / scale).collect()));
+                    starts.insert(i, table.iter().map(|p| p / scale).collect::<Vec<_>>().into());
                 }
                 _ if variable.parents.is_empty() => {}
                 _ => {
@@ -392,7 +402,7 @@ impl Builder<'_> {
     }
 
     /// What was assumed and left out, for people and for the world file.
-    fn comments(&self, kept: &[bool], findings: &mut Findings) -> Vec<String> {
+    fn comments(&self, kept: &[bool], findings: &mut Problems) -> Vec<String> {
         let cast = self.cast;
         let mut comments = vec![];
         for &(cause, ends) in &cast.common_causes {

@@ -3,11 +3,12 @@
 mod assign;
 mod build;
 
+use dowise::diagnostics::Problems;
 use dowise::world::{Problem, Severity, Source};
 use dowise::{World, WorldError};
 
 use self::assign::Cast;
-use crate::findings::{Findings, some_of};
+use crate::findings::{finish, some_of};
 use crate::network::GraphFile;
 use crate::roles::Roles;
 
@@ -31,11 +32,11 @@ pub struct Imported {
 /// [`Roles::missing`].
 pub fn import(file: &GraphFile, roles: &Roles, roles_source: Option<Source>) -> Result<Imported, WorldError> {
     let sources: Vec<Source> = [file.source.clone()].into_iter().chain(roles_source).collect();
-    let mut findings = Findings::default();
+    let mut findings = Problems::default();
     file.findings.iter().for_each(|finding| findings.push(finding.clone()));
     let cast = Cast::of(file, roles, &mut findings);
     let stated = cast.map(|cast| build::state(&cast, roles, title(&file.source.name), &mut findings));
-    let (mut notes, sources) = findings.finish(sources)?;
+    let (mut notes, sources) = finish(findings, sources)?;
     let stated = stated.expect("invariant: without a cast there is an error");
     let world = World::new(stated.spec).map_err(|error| {
         let problems = error.problems.into_iter().filter(|p| p.severity == Severity::Error);

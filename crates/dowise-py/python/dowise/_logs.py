@@ -20,6 +20,9 @@ from dowise._results import pandas_frame, polars_frame
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+#: Share of episodes without overlap from which on there is no answer.
+NOTABLE = 0.01
+
 _Column = tuple[str, list[str], list[int | None]]
 
 
@@ -108,14 +111,24 @@ class Log(_Log):
         seed: int = 0,
         start: str = "log",
         em: bool = False,
+        allow_unsupported: bool = False,
     ) -> Evaluation:
         """What a policy is worth, as `dowise evaluate` says it.
 
         `policy` is a plan, or numbers of interventions, `[stage, state]` or `[state]`. `em` expects key variables that
-        were not recorded from the rest of the step; nothing is guaranteed then.
+        were not recorded from the rest of the step; nothing is guaranteed then. Without overlap (the policy needs rows
+        that the log never visits) it raises `LogError`, unless `allow_unsupported`: then the prior decides there.
         """
         offline = {"prior": prior, "delta": delta, "samples": samples, "seed": seed, "start": start, "em": em}
-        return Evaluation(self._evaluate(getattr(policy, "policy", policy), names(keep), names(randomised), offline))
+        found = self._evaluate(getattr(policy, "policy", policy), names(keep), names(randomised), offline)
+        share = found["support"]["share"]
+        if share > NOTABLE and not allow_unsupported:
+            rows = [row["what"] for row in found["support"]["rows"][:3]]
+            raise LogError(
+                f"{100 * share:.1f} % of the policy's episodes need {', '.join(rows)} where the log never saw it; "
+                "pass allow_unsupported=True to let the prior decide there"
+            )
+        return Evaluation(found)
 
     def plan_safely(
         self,
@@ -142,8 +155,26 @@ class Log(_Log):
         return f"<Log of {self.world.name}: {self.episodes} episodes, {self.steps} steps>"
 
 
+class Answer:
+    """An answer from a log: its `report` has the assumptions that it rests on."""
+
+    report: dict[str, Any]
+
+    @property
+    def assumptions(self) -> list[dict[str, str]]:
+        """What the answer rests on: `about`, `status` (passed, failed, not-tested, assumed), `statement`, `remedy`."""
+        return list(self.report["assumptions"])
+
+    @property
+    def identification(self) -> list[dict[str, Any]]:
+        """Why the log shows each `quantity`: `by` (randomised, back-door, front-door, world-file, not-identified,
+        prior-only), `if_true` (the condition), and its `steps`, `rows` and `unseen` rows.
+        """
+        return list(self.report["identification"])
+
+
 @dataclass(frozen=True, repr=False)
-class Fit:
+class Fit(Answer):
     """A world fitted to a log: `world`, its `text`, the `evidence` behind it and a `report` of every row."""
 
     world: World
@@ -217,7 +248,7 @@ class GraphTest:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Answer):
     """What a policy would have been worth: by the model, guaranteed, doubly robust, beside the behaviour policy."""
 
     report: dict[str, Any]
@@ -260,11 +291,6 @@ class Evaluation:
         return float(self.report["model"]["by_prior"])
 
     @property
-    def assumptions(self) -> list[dict[str, str]]:
-        """What the answer rests on: `about`, `status` (passed, failed, not-tested, assumed), `statement`, `remedy`."""
-        return list(self.report["assumptions"])
-
-    @property
     def from_file(self) -> list[dict[str, str]]:
         """What the log cannot say, so that the world file's numbers were taken: what, why, which experiment would."""
         return list(self.report["from_file"])
@@ -275,7 +301,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, repr=False)
-class SafePlan:
+class SafePlan(Answer):
     """Two plans from a log; `policy` is the one that is recommended, `recommendation` says why."""
 
     report: dict[str, Any]
@@ -288,9 +314,28 @@ class SafePlan:
         return self.pessimistic
 
     @property
+    def tier(self) -> str | None:
+        """What a recommended deployment rests on: guaranteed or posterior; None if nothing is recommended."""
+        found = self.report["tier"]
+        return None if found is None else str(found)
+
+    def difference(self, name: str = "mean") -> tuple[float, float] | None:
+        """Posterior interval (95 %) of the value of a plan (mean, pessimistic) less that of the behaviour policy."""
+        found = self.report[name]["difference"]
+        return None if found is None else (float(found["low"]), float(found["high"]))
+
+    @property
+    def overturned_if(self) -> str | None:
+        """The violation of an untestable assumption that would make the plan worse than the behaviour policy."""
+        found = self.report["overturned_if"]
+        return None if found is None else str(found)
+
+    @property
     def recommendation(self) -> str:
         """deploy-mean, deploy-pessimistic, not-yet, no-overlap, not-better, not-shown, not-guaranteed, refused,
-        not-checked or nothing-to-compare. If it is refused, `assumptions` says which of them failed and what to do."""
+        sensitive, not-checked or nothing-to-compare. If it is refused, `assumptions` says which of them failed and what
+        to do.
+        """
         found = self.report["recommendation"]
         return found if isinstance(found, str) else next(iter(found))
 
@@ -309,11 +354,6 @@ class SafePlan:
         return None if found is None else float(found["low"])
 
     @property
-    def assumptions(self) -> list[dict[str, str]]:
-        """What the answer rests on: `about`, `status` (passed, failed, not-tested, assumed), `statement`, `remedy`."""
-        return list(self.report["assumptions"])
-
-    @property
     def from_file(self) -> list[dict[str, str]]:
         """What the log cannot say, so that the world file's numbers were taken: what, why, which experiment would."""
         return list(self.report["from_file"])
@@ -330,8 +370,12 @@ def observe_log(
     *,
     map: str | PathLike[str] | None = None,
     skip_bad: bool = False,
+    randomised: Sequence[str] = (),
 ) -> int:
     """Takes in every step of a log (a `Log`, a path or a frame); returns how many steps that were.
+
+    `log_assumptions` then says under which assumptions the log shows what live steps would show. Levers in `randomised`
+    were set by a draw.
 
     >>> import dowise
     >>> world = dowise.World.named("river-swim")
@@ -341,7 +385,7 @@ def observe_log(
     """
     if not isinstance(log, Log):
         log = Log(log, self.world, map=map, skip_bad=skip_bad)
-    return log._teach(self)
+    return log._teach(self, list(randomised))
 
 
 def simulate_log(self: World, episodes: int, *, policy: Any = None, seed: int = 0) -> dict[str, list[Any]]:

@@ -1,5 +1,6 @@
 //! Whether the log contradicts the declared graph, in words and numbers.
 
+use dowise::messages::grouped;
 use serde_json::{Value, json};
 
 use crate::graph_watch::{DELTA, Watched};
@@ -14,7 +15,7 @@ pub(crate) fn graph_sentence(watched: Option<&Watched>) -> String {
     };
     if let Some(found) = &report.found {
         let what = capitalised(&found.what);
-        return format!("The declared graph is contradicted, noticed after {} steps. {what}.", count(found.steps));
+        return format!("The declared graph is contradicted, noticed after {} steps. {what}.", grouped(found.steps));
     }
     let Some(worst) = report.claims.first() else {
         return "The declared graph claims nothing that could be contradicted.".to_owned();
@@ -27,7 +28,7 @@ pub(crate) fn graph_sentence(watched: Option<&Watched>) -> String {
     format!(
         "{} steps do not contradict the declared graph. Most doubtful of its {} claims: {}. A bet of 1 against that has become {worst_e}; at {bar} \
          it would be contradicted.",
-        count(report.steps),
+        grouped(report.steps),
         report.claims.len(),
         worst.claim,
     )
@@ -63,17 +64,10 @@ fn capitalised(text: &str) -> String {
 fn short(x: f64) -> String {
     match x {
         x if x >= 1e6 => format!("{x:.0e}"),
-        x if x >= 100.0 => count(x.round() as u64),
+        x if x >= 100.0 => grouped(x.round() as u64),
         x if x >= 10.0 => format!("{x:.1}"),
         x => format!("{x:.2}"),
     }
-}
-
-/// With a comma between thousands.
-fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let parts: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|c| std::str::from_utf8(c).unwrap_or("")).collect();
-    parts.join(",")
 }
 
 #[cfg(test)]
@@ -82,7 +76,6 @@ mod tests {
 
     #[test]
     fn numbers_read_as_people_write_them() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([0.123, 4.0, 31.04, 740.2, 2e7].map(short), ["0.12", "4.00", "31.0", "740", "2e7"]);
     }
 }

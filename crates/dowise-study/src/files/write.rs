@@ -8,7 +8,7 @@ use tempfile::{Builder, NamedTempFile};
 use super::stale::{self, BEGINS, ENDS};
 use super::target::{Target, target};
 use crate::StudyError;
-use crate::checksum::checksum;
+use dowise::saved::checksum;
 
 /// Writes a file whole or not at all; its directory must be there.
 ///

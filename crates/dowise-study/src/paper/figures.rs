@@ -1,6 +1,7 @@
 //! The figures of a reproduction.
 
 use dowise::learn::LearnerSpec;
+use dowise::messages::grouped;
 
 use super::parts::Part;
 use super::published::published;
@@ -96,14 +97,6 @@ fn runs(study: &Study) -> String {
         study.repetitions,
         grouped(study.combinations[0].episodes)
     )
-}
-
-/// A whole number as axes write it.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
 }
 
 fn episodes_axis(scale: Scale) -> (Axis, Axis) {

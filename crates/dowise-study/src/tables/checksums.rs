@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
+use dowise::saved::{Envelope, Protection, Tag, checksum};
 use serde::{Deserialize, Serialize};
 
-use crate::checksum::{checksum, seal, seal_fault};
 use crate::files::open_regular;
 use crate::{Directory, MOST_TEXT, StudyError, read_text_file};
 
 const FILE: &str = "tables.json";
-const SCHEMA: &str = "dowise-tables/1";
+const ENVELOPE: Envelope = Envelope::new("dowise-tables", 1, Tag::Schema, Protection::Checksum);
 
 /// Bytes of the largest table that is read: 4 GiB, several times what the largest study writes.
 const MOST_TABLE: u64 = 4 << 30;
@@ -21,7 +21,6 @@ const AGAIN: &str = "give the command that ran the study again: it makes the tab
 /// The file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Checksums {
-    schema: String,
     /// [`crate::Study::identity`].
     study: String,
     /// Name → checksum.
@@ -33,7 +32,7 @@ pub(super) struct Checksums {
 impl Checksums {
     pub(super) fn new(directory: &Directory, bounds: &[f64]) -> Checksums {
         let study = directory.identity().to_owned();
-        Checksums { schema: SCHEMA.into(), study, files: BTreeMap::new(), bounds: bounds.to_vec() }
+        Checksums { study, files: BTreeMap::new(), bounds: bounds.to_vec() }
     }
 
     pub(super) fn add(&mut self, name: &str, bytes: &[u8]) {
@@ -41,9 +40,7 @@ impl Checksums {
     }
 
     pub(super) fn write(&self, directory: &Directory) -> Result<(), StudyError> {
-        let text = serde_json::to_string(self).expect("invariant: names and numbers can be written");
-        let open = text.strip_suffix('}').expect("invariant: a struct is written as an object");
-        directory.write(FILE, format!("{}}}\n", seal(open)).as_bytes())
+        directory.write(FILE, format!("{}\n", ENVELOPE.write(self)).as_bytes())
     }
 
     pub(super) fn read(directory: &Directory) -> Result<Checksums, StudyError> {
@@ -55,13 +52,7 @@ impl Checksums {
             }
             other => other?,
         };
-        if let Some(why) = seal_fault(&text) {
-            return Err(wrong(format!("checksum: {why}")));
-        }
-        let checksums: Checksums = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
-        if checksums.schema != SCHEMA {
-            return Err(wrong(format!("its schema is {}, and this dowise reads {SCHEMA}", checksums.schema)));
-        }
+        let checksums: Checksums = ENVELOPE.read(&text).map_err(|e| wrong(format!("{}: {e}", e.field())))?;
         if checksums.study != directory.identity() {
             return Err(wrong("study: the tables belong to another study than study.toml".into()));
         }

@@ -4,7 +4,8 @@ use super::LogError;
 use super::findings::{FindingKind, Findings};
 use super::labels::{Labels, Numbers};
 use super::map::LogMap;
-use crate::world::{Kind, LeverRule, World, nearest};
+use crate::messages::nearest;
+use crate::world::{Kind, LeverRule, VarId, World};
 
 /// The role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,15 +90,15 @@ pub(crate) fn name_of(world: &World, role: Role) -> String {
             own.expect("invariant: every other role is in the list").0.to_owned()
         }
     };
-    let is_variable = world.find(&plain).is_some() && !(role == Role::Own(Own::Stage) && world.clock().is_some());
+    let is_variable = world.find(&plain).is_some() && !(role == Role::Own(Own::Stage) && world.time_index().is_some());
     if is_variable { format!("{PREFIX}{plain}") } else { plain }
 }
 
 /// Whether a column repeats the stage: the time index is read from `stage`.
-pub(crate) fn is_clock(world: &World, role: Role) -> bool {
-    world.clock().is_some_and(|clock| match role {
-        Role::Value(ix) => ix == clock.ix(),
-        Role::Next(i) => world.state()[i] == clock,
+pub(crate) fn is_time_index(world: &World, role: Role) -> bool {
+    world.time_index().is_some_and(|time_index| match role {
+        Role::Value(ix) => ix == time_index.ix(),
+        Role::Next(i) => world.state()[i] == time_index,
         Role::Set(_) | Role::Term(_) | Role::Own(_) => false,
     })
 }
@@ -110,7 +111,7 @@ pub(crate) fn all(world: &World) -> Vec<(String, Role)> {
     roles.extend((0..world.state().len()).map(Role::Next));
     roles.extend((0..world.rewards().len()).map(Role::Term));
     roles.extend(OWN.iter().map(|(_, role)| *role));
-    roles.into_iter().filter(|&role| !is_clock(world, role)).map(|role| (name_of(world, role), role)).collect()
+    roles.into_iter().filter(|&role| !is_time_index(world, role)).map(|role| (name_of(world, role), role)).collect()
 }
 
 /// The role of a column name in logs of this world.
@@ -121,6 +122,13 @@ pub(crate) fn role_of(known: &[(String, Role)], name: &str) -> Option<Role> {
     // The prefix `log.` is always allowed before standard names.
     let bare = name.strip_prefix(PREFIX)?;
     OWN.iter().find(|(own, _)| *own == bare).map(|(_, role)| *role)
+}
+
+/// The lever whose column a key variable repeats; `None` for other variables.
+pub(crate) fn logged_lever(world: &World, ix: usize) -> Option<usize> {
+    let mut all = [world.state(), world.levers(), world.keys()].into_iter().flatten();
+    let id = all.find(|id| id.ix() == ix)?;
+    world.logged_lever(*id).map(VarId::ix)
 }
 
 /// Whether every intervention sets a lever, so that the log need not record it.
@@ -233,7 +241,7 @@ fn absent(world: &World, known: &[(String, Role)], columns: &[Column], findings:
     let there = |role: Role| columns.iter().any(|c| c.role == role);
     for (name, role) in known {
         let wanted = match role {
-            Role::Value(ix) => world.variables()[*ix].kind == Kind::Key,
+            Role::Value(ix) => world.variables()[*ix].kind == Kind::Key && logged_lever(world, *ix).is_none(),
             Role::Term(_) => !there(Role::Own(Own::Reward)),
             Role::Set(_) | Role::Next(_) | Role::Own(_) => false,
         };

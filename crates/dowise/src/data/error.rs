@@ -104,5 +104,5 @@ fn missing_columns(missing: &[(String, Option<String>)], found: &[String], other
         })
         .collect();
     let (columns, them) = if names.len() == 1 { ("a column is", "it") } else { ("the columns are", "them") };
-    format!("{columns} missing: {}; add {them}, or rename columns by a map", names.join(", "))
+    format!("{columns} missing: {}; add {them}, or rename columns with a map (--map FILE)", names.join(", "))
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::diagnostics::Severity;
+
 /// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -67,16 +69,6 @@ pub enum FindingKind {
     MapUnused,
     /// No rows at all.
     NoRows,
-}
-
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// The log is wrong; the rows are left out.
-    Error,
-    /// Data is missing or ignored; nothing is wrong.
-    Note,
 }
 
 /// The treatment of affected rows.
@@ -170,6 +162,9 @@ pub struct LogPlace {
 }
 
 /// A group of findings: one kind, column and label.
+///
+/// Apart from [`Problem`](crate::diagnostics::Problem), since a log has millions of rows: a group counts them, keeps the
+/// first places, and says what becomes of the rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogFinding {
     /// Its severity.
@@ -344,11 +339,7 @@ fn on_one_line(text: &str) -> String {
 
 impl fmt::Display for LogFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self.severity {
-            Severity::Error => "error",
-            Severity::Note => "note",
-        };
-        write!(f, "{word}: ")?;
+        write!(f, "{}: ", self.severity.word())?;
         if let Some(place) = self.first.first() {
             let lines: Vec<String> = self.first.iter().map(|place| place.line.to_string()).collect();
             let more = if self.count > lines.len() as u64 { ", …" } else { "" };

@@ -46,7 +46,12 @@ impl Labels {
         for (label, value) in map.iter().flat_map(|m| &m.values) {
             all.push((label.as_bytes().into(), value.as_deref().and_then(position)));
         }
+        // With bins, a number is cut, also one that looks like the name of a value: days 1, 2, 3 are not weeks 1, 2, 3.
+        let has_bins = map.is_some_and(|m| m.bins.is_some());
         for (i, value) in values.iter().enumerate() {
+            if has_bins && [false, true].iter().any(|&comma| number(value.as_bytes(), comma).is_some()) {
+                continue;
+            }
             if !all.iter().take(map.map_or(0, |m| m.values.len())).any(|(label, _)| **label == *value.as_bytes()) {
                 all.push((value.as_bytes().into(), Some(i as u32)));
             }
@@ -182,6 +187,7 @@ pub(super) fn whole(cell: &[u8]) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::map::Bins;
 
     #[test]
     fn labels_are_read_as_written_trimmed_and_as_the_same_number() {
@@ -195,6 +201,20 @@ mod tests {
         assert_eq!(labels.read(b"   "), Said::Missing);
         let mut alike = Labels::of(&["1", "1.0"], None);
         assert_eq!((alike.read(b"1.0"), alike.read(b"1.00")), (Said::Value(1), Said::Unknown));
+    }
+
+    #[test]
+    fn numbers_are_cut_into_bins_also_if_they_look_like_names_of_values() {
+        let bins = Bins { edges: vec![8.0, 15.0], labels: ["1", "2", "late"].map(str::to_owned).to_vec() };
+        let map = ColumnMap { bins: Some(bins), ..ColumnMap::default() };
+        let mut labels = Labels::of(&["1", "2", "late"], Some(&map));
+        for (day, week) in [("1", 0), ("2", 0), ("7", 0), ("8", 1), ("14", 1), ("15", 2), ("late", 2)] {
+            assert_eq!(labels.read(day.as_bytes()), Said::Value(week), "{day}");
+        }
+        // A map that names the text has precedence.
+        let values = vec![("2".to_owned(), Some("late".to_owned()))];
+        let mut labels = Labels::of(&["1", "2", "late"], Some(&ColumnMap { values, ..map }));
+        assert_eq!((labels.read(b"2"), labels.read(b"1")), (Said::Value(2), Said::Value(0)));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use toml::de::DeTable;
 
 use super::{Bins, LogMap, all_columns, role_of};
+use crate::messages::nearest;
 use crate::world::file::node::{Node, Reader, entries};
-use crate::world::{At, Located, Problem, Source, Variable, World, WorldError, nearest};
+use crate::world::{At, Located, Problem, Source, Variable, World, WorldError};
 
 impl LogMap {
     /// Reads a map for logs of a world; `name` is shown in messages.

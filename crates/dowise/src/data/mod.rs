@@ -22,7 +22,7 @@ mod write;
 pub(crate) use columns::{all as all_columns, role_of};
 pub use csv::CsvTable;
 pub use error::LogError;
-pub use findings::{Effect, FindingKind, Findings, LogFinding, LogPlace, Severity};
+pub use findings::{Effect, FindingKind, Findings, LogFinding, LogPlace};
 pub(crate) use map::Bins;
 pub use map::LogMap;
 pub use reader::{ColumnReport, LogReader, LogReport, PolicyReport};
@@ -30,3 +30,5 @@ pub use simulate::{Chooser, simulate_log, uniform_propensity};
 pub use step::{End, LogStep};
 pub use table::{Coded, Table};
 pub use write::{LogWriter, WrittenColumns};
+
+pub use crate::diagnostics::Severity;

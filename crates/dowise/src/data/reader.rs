@@ -71,6 +71,14 @@ pub struct LogReport {
     pub findings: Findings,
 }
 
+impl LogReport {
+    /// Rows left out because of errors. Duplicates are not among them, since they lose nothing.
+    pub fn excluded(&self) -> u64 {
+        let duplicates = self.findings.list().iter().filter(|finding| finding.kind == FindingKind::Duplicate);
+        self.left_out.saturating_sub(duplicates.map(|finding| finding.count).sum())
+    }
+}
+
 /// A column read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ColumnReport {

@@ -6,9 +6,10 @@ mod unread;
 
 use std::collections::HashMap;
 
-use super::columns::{Column, Own, Role, always_set};
+use super::columns::{Column, Own, Role, always_set, logged_lever};
 use super::findings::{FindingKind, Findings};
 use super::{End, LogMap, Table};
+use crate::hash::join;
 use crate::learn::MISSING;
 use crate::random::splitmix64;
 use crate::world::{Action, World};
@@ -50,6 +51,8 @@ pub(super) struct RowReader<'w> {
     /// For each lever: 0 left alone, 1 set, 2 not said.
     set: Vec<u8>,
     set_by_default: Vec<u8>,
+    /// Levers and the key variables that repeat their logged values, without columns of their own.
+    logged: Vec<[usize; 2]>,
     digits: Vec<usize>,
     /// Columns of levers and of payments, for the places of findings.
     lever_column: Vec<Option<usize>>,
@@ -72,6 +75,10 @@ impl<'w> RowReader<'w> {
             before_first_stage: map.map_or(0, |m| m.before_first_stage),
             set: set_by_default.clone(),
             set_by_default,
+            logged: (0..world.variables().len())
+                .filter(|&ix| place(Role::Value(ix)).is_none())
+                .filter_map(|ix| Some([logged_lever(world, ix)?, ix]))
+                .collect(),
             digits: vec![0; world.state().len()],
             lever_column: world.levers().iter().map(|id| place(Role::Value(id.ix()))).collect(),
             term_column: (0..world.rewards().len()).map(|i| place(Role::Term(i))).collect(),
@@ -103,9 +110,10 @@ impl<'w> RowReader<'w> {
             );
             return false;
         }
-        if let Some(clock) = world.clock() {
-            row.values[clock.ix()] = row.stage as u32;
-            row.next[world.state_axis(clock)] = (row.stage + 1).min(world.horizon() - 1) as u32;
+        self.logged.iter().for_each(|&[lever, key]| row.values[key] = row.values[lever]);
+        if let Some(time_index) = world.time_index() {
+            row.values[time_index.ix()] = row.stage as u32;
+            row.next[world.state_axis(time_index)] = (row.stage + 1).min(world.horizon() - 1) as u32;
         }
         self.state_of(row, findings, table);
         self.end_of(row);
@@ -182,7 +190,6 @@ impl Row {
 
     /// A number for what the row says, not zero.
     pub(super) fn fingerprint(&self) -> u32 {
-        let join = |hash: u64, part: u64| (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut hash = join(self.action.0, self.state.map_or(u64::MAX, |s| s as u64));
         for v in self.values.iter().chain(&self.next) {
             hash = join(hash, u64::from(*v));

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::LogStep;
-use super::columns::{Own, Role, always_set, is_clock, name_of};
+use super::columns::{Own, Role, always_set, is_time_index, name_of};
 use crate::learn::MISSING;
 use crate::world::World;
 
@@ -53,7 +53,7 @@ impl<'w, W: Write> LogWriter<'w, W> {
             (with.weight, Role::Own(Own::Weight)),
             (with.end, Role::Own(Own::End)),
         ];
-        roles.retain(|&role| !is_clock(world, role));
+        roles.retain(|&role| !is_time_index(world, role));
         roles.extend(optional.into_iter().filter(|(wanted, _)| *wanted).map(|(_, role)| role));
         let mut out = csv::Writer::from_writer(out);
         out.write_record(roles.iter().map(|&role| name_of(world, role)))?;

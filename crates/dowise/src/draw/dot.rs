@@ -40,7 +40,7 @@ pub fn dot(world: &World) -> String {
         out.push_str("  }\n");
     }
     // Arrows of behaviour mechanisms are dashed: they do not affect the outcome of an intervention.
-    let style = |to: usize| if graph.habits.contains(&to) { " [style=dashed]" } else { "" };
+    let style = |to: usize| if graph.behaviour_mechanisms.contains(&to) { " [style=dashed]" } else { "" };
     for (i, node) in graph.nodes.iter().enumerate() {
         for state in &node.state {
             let (from, to) = (format!("now {state}"), id(node.role, &node.name));

@@ -40,7 +40,7 @@ struct Graph {
     edges: Vec<(usize, usize)>,
     /// Levers that are always set, with parents by a behaviour mechanism; these do not affect the outcome of an
     /// intervention.
-    habits: Vec<usize>,
+    behaviour_mechanisms: Vec<usize>,
 }
 
 impl Graph {
@@ -51,8 +51,8 @@ impl Graph {
         let levels = hidden_levels(world);
         let key_layer = 1 + levels.iter().map(|&(_, level)| level).max().unwrap_or(0);
 
-        let habit = |id: VarId| world.habits().iter().find(|m| m.children.contains(&id));
-        let mut graph = Graph { nodes: vec![], edges: vec![], habits: vec![] };
+        let behaviour = |id: VarId| world.behaviour_mechanisms().iter().find(|m| m.children.contains(&id));
+        let mut graph = Graph { nodes: vec![], edges: vec![], behaviour_mechanisms: vec![] };
         for &id in &drawn {
             let variable = world.variable(id);
             let (role, layer) = match variable.kind {
@@ -64,8 +64,8 @@ impl Graph {
             let m = mechanism(id);
             let unknown = m.is_some_and(|m| m.table.is_none());
             let detail = format!("{} values", variable.size());
-            let chosen = habit(id).filter(|_| m.is_none());
-            graph.habits.extend(chosen.map(|_| graph.nodes.len()));
+            let chosen = behaviour(id).filter(|_| m.is_none());
+            graph.behaviour_mechanisms.extend(chosen.map(|_| graph.nodes.len()));
             let parents = m.or(chosen).map_or(&[][..], |m| &m.parents);
             graph.add(world, &variable.name, detail, role, layer, parents, unknown, &position);
         }

@@ -53,7 +53,7 @@ pub fn svg(world: &World) -> String {
             let (out_at, in_at) = (x[from] + 0.34 * side * widths[from], x[to] - 0.16 * side * widths[to]);
             arc((out_at, start.1), (in_at, y_of(b.layer) - BOX_HEIGHT / 2.0 - 7.0))
         };
-        edge(&curve, a.role, graph.habits.contains(&to), &mut out);
+        edge(&curve, a.role, graph.behaviour_mechanisms.contains(&to), &mut out);
     }
     for (i, node) in graph.nodes.iter().enumerate() {
         draw_box(node, x[i], y_of(node.layer), widths[i], &mut out);
@@ -195,7 +195,7 @@ fn legend(graph: &Graph, y: f64, out: &mut String) {
     if graph.nodes.iter().any(|n| n.unknown) {
         words.push("dashed: to be learned");
     }
-    if !graph.habits.is_empty() {
+    if !graph.behaviour_mechanisms.is_empty() {
         words.push("into a lever, dashed: what those who set it in a log went by");
     }
     let text = words.join("; ");

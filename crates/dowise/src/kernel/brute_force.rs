@@ -140,8 +140,8 @@ fn check(world: &World, rng: &mut ChaCha8Rng, seen: &mut Seen) {
                 let each = listed.iter().zip(&actions);
                 each.map(|(members, &a)| members.iter().map(value).fold(from, end) + cost(a)).collect()
             };
-            let hopes = of_each(&f64::min, f64::INFINITY);
-            let least = hopes.iter().copied().fold(f64::INFINITY, f64::min);
+            let optimistic = of_each(&f64::min, f64::INFINITY);
+            let least = optimistic.iter().copied().fold(f64::INFINITY, f64::min);
             assert!(found <= least + 1e-9, "{found} is more than {least}");
             let fears = of_each(&f64::max, f64::NEG_INFINITY);
             let safe = fears.iter().copied().fold(f64::INFINITY, f64::min);
@@ -150,14 +150,14 @@ fn check(world: &World, rng: &mut ChaCha8Rng, seen: &mut Seen) {
                 assert!((pessimistic - safe).abs() <= 1e-9, "{pessimistic} is not {safe}");
             }
             let q: Vec<f64> = loss.iter().map(|x| 1.0 - x).collect();
-            for (&a, hope) in actions.iter().zip(&hopes) {
-                let found = 1.0 - best.hope(state, a, &q) + cost(a);
-                assert!(found <= hope + 1e-9 && (!exact || found >= hope - 1e-9), "{found} is not {hope}");
+            for (&a, value) in actions.iter().zip(&optimistic) {
+                let found = 1.0 - best.optimistic_value(state, a, &q) + cost(a);
+                assert!(found <= value + 1e-9 && (!exact || found >= value - 1e-9), "{found} is not {value}");
             }
             if exact {
                 assert!((found - least).abs() <= 1e-9, "{found} is not {least}");
                 let of_action = actions.iter().position(|&a| a == action).unwrap();
-                assert!(hopes[of_action] <= least + 2e-9, "{action:?} is not best");
+                assert!(optimistic[of_action] <= least + 2e-9, "{action:?} is not best");
             }
         }
     }

@@ -288,7 +288,7 @@ impl Kernel {
     }
 
     /// Σ_c P(c | state, action) · q(c); uncertain P takes the member that this kernel plans with.
-    pub(crate) fn hope(&self, state: usize, action: Action, q: &[f64]) -> f64 {
+    pub(crate) fn optimistic_value(&self, state: usize, action: Action, q: &[f64]) -> f64 {
         let mut settings = Vec::with_capacity(self.groups.len());
         self.decode(action, &mut settings);
         let loss: Vec<f64> = q.iter().map(|q| -q).collect();

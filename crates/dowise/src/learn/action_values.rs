@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::belief::{Belief, Estimator};
 use super::learner::Kind;
-use super::memory::hold_reading;
+use super::memory::hold_belief;
 use super::selector::Selector;
 use super::{Knowledge, LearnError, LearnResult, Learner};
 use crate::kernel::{Kernel, Scratch, Tie};
@@ -55,7 +55,7 @@ impl Learner {
     /// One plan, and tables as large as the learner's own for as long as it is kept.
     pub fn action_values(&self, reading: Estimator, seed: u64) -> LearnResult<ActionValues> {
         let Kind::Tabular(tabular) = &self.kind else { return Err(LearnError::NoTables) };
-        let held = hold_reading(tabular)?;
+        let held = hold_belief(tabular)?;
         let (plan, belief, selector) = tabular.read(reading, seed, Ties::First)?;
         let knowledge = self.knowledge().clone();
         let kernel = match &selector {

@@ -155,10 +155,13 @@ pub enum LearnError {
     NoTables,
     /// The mean effect of interventions at random is not known.
     #[error(
-        "how far interventions at random are from the best cannot be computed exactly: what interventions set off is learned, they are too \
-         many to compare, or the world is planned by components; ask for a gap in rewards, such as 0.2, instead of a share"
+        "a share of the way from random to optimal needs the value of interventions at random, which cannot be computed: {why}; ask for a \
+         gap in rewards, such as 0.2, instead of a share"
     )]
-    NoShare,
+    NoShare {
+        /// The reason.
+        why: &'static str,
+    },
     /// A state factor that the world does not have.
     #[error("there is no state factor `{factor}`{}; there are {}", .nearest.as_ref().map_or(String::new(), |n| format!(", did you mean `{n}`?")), .factors.join(", "))]
     NoFactor {
@@ -252,8 +255,8 @@ pub(super) fn check_delta(delta: f64) -> LearnResult<()> {
 /// Whether every option is in its range and fits the others.
 pub(super) fn check(options: &Options) -> LearnResult<()> {
     let bad = |name, value, expected| Err(LearnError::Option { name, value, expected });
-    if !(options.scale.is_finite() && options.scale >= 0.0) {
-        return bad("scale", options.scale, "a width's scale is a number from 0 on");
+    if !(0.0..=1e100).contains(&options.scale) {
+        return bad("scale", options.scale, "a width's scale is a number from 0 to 1e100");
     }
     check_delta(options.delta)?;
     if options.episodes == 0 {

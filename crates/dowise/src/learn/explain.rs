@@ -1,15 +1,17 @@
 //! Explanations of decisions: preferred interventions in a state, their optimistic values, and the evidence behind
 //! them.
 
+use std::collections::BTreeMap;
+
 use super::belief::{Estimator, PartsSelector};
 use super::learner::Kind;
-use super::memory::hold_reading;
+use super::memory::hold_belief;
 use super::selector::Selector;
 use super::tabular::Tabular;
 use super::{Knowledge, LearnResult, Learner, Plans};
-use crate::learn::linear::{LinearLearner, Looked};
+use crate::learn::linear::Lookahead;
 use crate::plan::{Plan, Ties};
-use crate::world::{Action, Interventions};
+use crate::world::{Action, Interventions, VarId};
 
 /// Interventions that are listed one by one at most; with more, the best one and those that differ from it in one lever.
 const MOST_LISTED: u64 = 1 << 16;
@@ -32,11 +34,13 @@ pub struct Preferred {
     pub action: Action,
     /// Value as it plans with: optimistic, or of its sample.
     pub optimistic: f64,
-    /// Value by the plain averages of what it has seen, nothing added.
+    /// Value by the empirical means.
     pub mean: f64,
-    /// Visits behind it: of each cause the least visited row among the factors, weighted by how likely the cause is. Where causes are too
-    /// many to be listed, the least among the factors of the mean visits of its rows.
-    pub visits: f64,
+    /// Steps behind it, the smallest of two numbers. One: the least visited learned row (transitions, rewards) of each
+    /// configuration, averaged over the configurations; if these are too many to list, the least mean over the factors.
+    /// The other: of each learned mechanism, the steps that agree with the state and the intervention on its parents.
+    /// `None` if everything that it leads to is known.
+    pub visits: Option<f64>,
 }
 
 impl Learner {
@@ -50,24 +54,17 @@ impl Learner {
     pub fn explain(&self, stage: usize, state: usize, n: usize) -> LearnResult<Explanation> {
         match &self.kind {
             Kind::Tabular(tabular) => tabular.explain(self.ended, stage, state, n),
-            Kind::Linear(linear) => Ok(explain_linear(linear, self.ended, stage, state, n)),
+            Kind::Linear(linear) => Ok(linear.explain_for(self.ended, (stage, state), n)?),
         }
     }
-}
-
-/// The same of a learner that regresses: values with width or noise and without, and the steps that speak about the features.
-fn explain_linear(linear: &LinearLearner, episode: u64, stage: usize, state: usize, n: usize) -> Explanation {
-    let optimistic = linear.looked(episode, (stage, state), true);
-    let mean = linear.looked(episode, (stage, state), false);
-    explain_looked(linear.knowledge(), (stage, state), &optimistic, &mean, &linear.steps_behind(stage, state), n)
 }
 
 /// From what is of optimism and expected of each cause, and the steps that speak about it.
 pub(crate) fn explain_looked(
     knowledge: &Knowledge,
     (stage, state): (usize, usize),
-    optimistic: &Looked,
-    mean: &Looked,
+    optimistic: &Lookahead,
+    mean: &Lookahead,
     visits: &[f64],
     n: usize,
 ) -> Explanation {
@@ -75,10 +72,19 @@ pub(crate) fn explain_looked(
     let digits = knowledge.state_space().digits(state);
     let preferred = considered(all, optimistic.best).into_iter().filter(|&a| all.allows(&digits, a)).map(|action| {
         let (cost, average) = (all.cost(action), |q: &[f64]| mean.selector.average(stage, state, action, q));
-        let best = optimistic.selector.hope(stage, state, action, &optimistic.q);
-        Preferred { action, optimistic: best - cost, mean: average(&mean.q) - cost, visits: average(visits) }
+        let best = optimistic.selector.optimistic_value(stage, state, action, &optimistic.q);
+        Preferred { action, optimistic: best - cost, mean: average(&mean.q) - cost, visits: counted(average(visits)) }
     });
     Explanation { stage, state, preferred: best_first(preferred.collect(), optimistic.best, n) }
+}
+
+/// Stands for the visits of a configuration with nothing to learn: finite, because averages multiply it by zero.
+const ALL_KNOWN: f64 = 1e300;
+
+/// A number of visits, unless it stands for having nothing to learn.
+fn counted(visits: f64) -> Option<f64> {
+    // Tables are known or learned as a whole, so either all configurations have something to learn or none has.
+    (visits < 1e-9 * ALL_KNOWN).then_some(visits)
 }
 
 /// The first n; among equals (up to rounding) the one that it takes comes first.
@@ -110,27 +116,34 @@ fn considered(all: &Interventions, best: Action) -> Vec<Action> {
     out
 }
 
+/// Visits of a mechanism's rows that agree with a state, by the values of the levers among its parents.
+struct LeverVisits {
+    levers: Vec<usize>,
+    by_values: BTreeMap<Vec<usize>, u64>,
+}
+
 impl Tabular {
     fn explain(&self, episode: u64, stage: usize, state: usize, n: usize) -> LearnResult<Explanation> {
-        // A copy that plans, which counts itself, and a second reading.
-        drop((hold_reading(self)?, hold_reading(self)?));
+        // A copy that plans and reserves its own memory, and a second belief.
+        drop((hold_belief(self)?, hold_belief(self)?));
         let mut now = self.clone();
-        let _reading = hold_reading(self)?;
+        let _held = hold_belief(self)?;
         now.make_due();
         now.prepare(episode);
         let best = now.decide(episode, stage, state);
         let value_next = |plan: &Plan| plan.value_hs[(stage + 1) * plan.n_states..(stage + 2) * plan.n_states].to_vec();
-        let mut hoped_q = Vec::new();
-        now.belief.look_at(stage, state, &value_next(&now.plan), &mut hoped_q);
+        let mut optimistic_q = Vec::new();
+        now.belief.look_at(stage, state, &value_next(&now.plan), &mut optimistic_q);
         let (plan, mut belief, selector) = self
             .read(Estimator::Mean { prior: 0.0 }, 0, Ties::First)
             .expect("invariant: what was learned has the shape that it had when the learner was made");
         let mut mean_q = Vec::new();
         belief.look_at(stage, state, &value_next(&plan), &mut mean_q);
         let visits = match self.view().decomposed {
-            None => (0..self.view().layout.n_causes).map(|c| f64::from(self.visits(stage, state, c))).collect(),
+            None => (0..self.view().layout.n_causes).map(|c| self.visits(stage, state, c)).collect(),
             Some(_) => Vec::new(),
         };
+        let of_mechanisms = self.mechanism_visits(state);
 
         let knowledge = self.knowledge();
         let all = knowledge.interventions();
@@ -142,35 +155,87 @@ impl Tabular {
                 let cost = all.cost(action);
                 Preferred {
                     action,
-                    optimistic: now.selector.hope(stage, state, action, &hoped_q).min(now.belief.caps()[stage]) - cost,
+                    optimistic: now
+                        .selector
+                        .optimistic_value(stage, state, action, &optimistic_q)
+                        .min(now.belief.caps()[stage])
+                        - cost,
                     mean: selector.average(stage, state, action, &mean_q) - cost,
-                    visits: match &selector {
-                        Selector::Parts(parts) => self.visits_by_parts(parts, stage, state, action),
-                        Selector::Kernel(_) | Selector::Listed(_) => selector.average(stage, state, action, &visits),
-                    },
+                    visits: counted(
+                        match &selector {
+                            Selector::Parts(parts) => self.visits_by_parts(parts, stage, state, action),
+                            Selector::Kernel(_) | Selector::Listed(_) => {
+                                selector.average(stage, state, action, &visits)
+                            }
+                        }
+                        .min(of_mechanisms(&all.levers(action))),
+                    ),
                 }
             })
             .collect();
         Ok(Explanation { stage, state, preferred: best_first(preferred, best, n) })
     }
 
-    /// The least, among the factors that have to be learned, of the mean visits of the rows that an intervention leads to.
+    /// The least, among the factors that have to be learned, of the mean visits of the rows that an intervention leads to;
+    /// infinite if all are known.
     fn visits_by_parts(&self, parts: &PartsSelector, stage: usize, state: usize, action: Action) -> f64 {
         let (factors, counts) = (&self.view().layout.factors, &self.evidence.transitions[self.view().block(stage)]);
         let n = |f: usize, row: usize| counts[f].n_r.get(row).map_or(0.0, |&n| f64::from(n));
         let means = parts.acting(stage).mean_of_rows(state, action, n);
         let learned = means.into_iter().filter(|(f, _)| factors[*f].known.is_none());
-        learned.map(|(_, n)| n).reduce(f64::min).unwrap_or(0.0)
+        learned.map(|(_, n)| n).fold(f64::INFINITY, f64::min)
     }
 
-    /// Visits of the least visited row among the factors that have to be learned.
-    fn visits(&self, stage: usize, state: usize, cause: usize) -> u32 {
+    /// Visits of the least visited row among the factors and rewards that have to be learned; very many if all are
+    /// known.
+    fn visits(&self, stage: usize, state: usize, cause: usize) -> f64 {
         let view = self.view();
         let layout = &view.layout;
         let tables = layout.factors.iter().zip(&self.evidence.transitions[view.block(stage)]);
-        let rows = tables.filter(|(factor, _)| factor.known.is_none()).map(|(factor, counts)| {
+        let learned = tables.filter(|(factor, _)| factor.known.is_none() && factor.n_values > 1);
+        let rows = learned.map(|(factor, counts)| {
             counts.n_r[factor.row(factor.state_row(&layout.state_space, state), cause, layout.n_causes)]
         });
-        rows.min().unwrap_or(0)
+        let terms = view.payments.terms.iter().zip(&self.evidence.payments);
+        let paid = terms.map(|(term, paid)| paid.n[term.row(&layout.state_space, state, cause, layout.n_causes)]);
+        rows.chain(paid).min().map_or(ALL_KNOWN, f64::from)
+    }
+
+    /// A function from an intervention's lever values to the least number of steps, among the mechanisms that have to be
+    /// learned, that agree with the state and with it on the mechanism's parents; infinite if all are known.
+    fn mechanism_visits(&self, state: usize) -> impl Fn(&[Option<usize>]) -> f64 {
+        let view = self.view();
+        let (knowledge, digits) = (self.knowledge(), view.layout.state_space.digits(state));
+        let unknown = view.mechanisms.iter().flat_map(|m| m.unknown.iter().map(|of| (&m.world, of)));
+        let mut tables: Vec<LeverVisits> = Vec::new();
+        for ((world, of), counts) in unknown.zip(&self.evidence.mechanisms) {
+            let parents = &world.mechanisms()[of.position].parents;
+            let place = |ids: &[VarId], id: &VarId| ids.iter().position(|other| other == id);
+            let states: Vec<(usize, usize)> = (0..parents.len())
+                .filter_map(|axis| place(knowledge.state(), &parents[axis]).map(|f| (axis, digits[f])))
+                .collect();
+            let levers: Vec<(usize, usize)> = (0..parents.len())
+                .filter_map(|axis| place(knowledge.levers(), &parents[axis]).map(|lever| (axis, lever)))
+                .collect();
+            let mut by_levers = BTreeMap::new();
+            for row in counts.visited() {
+                if states.iter().all(|&(axis, value)| of.rows.digit(row, axis) == value) {
+                    let values = levers.iter().map(|&(axis, _)| of.rows.digit(row, axis)).collect();
+                    *by_levers.entry(values).or_insert(0) += u64::from(counts.n_r[row]);
+                }
+            }
+            tables.push(LeverVisits {
+                levers: levers.into_iter().map(|(_, lever)| lever).collect(),
+                by_values: by_levers,
+            });
+        }
+        move |set| {
+            let agreeing = |of: &LeverVisits| {
+                let agrees =
+                    |values: &[usize]| of.levers.iter().zip(values).all(|(&l, &v)| set[l].is_none_or(|x| x == v));
+                of.by_values.iter().filter(|(values, _)| agrees(values)).map(|(_, n)| n).sum::<u64>() as f64
+            };
+            tables.iter().map(agreeing).fold(f64::INFINITY, f64::min)
+        }
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::error::{LearnError, LearnResult};
 use crate::Space;
+use crate::hash::fnv;
+use crate::messages::nearest;
 use crate::world::{
     Assumed, FeatureMap, Interventions, Kind, LearnedForm, Mechanism, RewardTerm, Start, VarId, Variable, World,
-    nearest,
 };
 
 /// Prior knowledge of a learner about a world: variables, graph, horizon, interventions, and known parameters.
@@ -224,11 +225,6 @@ impl Knowledge {
 /// Makes the transitions of state factors unknown, except for the time index.
 fn forget_transitions(world: &mut World) {
     world.tied |= world.low_rank.take().is_some();
-    let clock = world.clock;
-    world.transitions.iter_mut().filter(|m| clock != Some(m.children[0])).for_each(|m| m.table = None);
-}
-
-/// FNV-1a: stable across versions, which the standard library's hashes are not.
-pub(crate) fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+    let time_index = world.time_index;
+    world.transitions.iter_mut().filter(|m| time_index != Some(m.children[0])).for_each(|m| m.table = None);
 }

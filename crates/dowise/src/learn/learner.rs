@@ -115,9 +115,9 @@ impl Learner {
         Ok(learner)
     }
 
-    /// A linear learner without data.
+    /// A linear learner over all states without data.
     pub fn linear(knowledge: &Knowledge, options: LinearOptions) -> LearnResult<Learner> {
-        Ok(Learner::of(Kind::Linear(Box::new(LinearLearner::new(knowledge, options)?)), Vec::new()))
+        Ok(Learner::of(Kind::Linear(Box::new(LinearLearner::over_all_states(knowledge, options)?)), Vec::new()))
     }
 
     /// Adds the wrappers of the options to a tabular learner.
@@ -242,6 +242,9 @@ impl Learner {
     /// the others, since ten equal plans would teach the same ten times (`docs/theory/guarantees.md`, many episodes
     /// side by side).
     pub fn begin(&mut self) -> Session {
+        if self.begun == 0 && self.logged {
+            self.compare_with_log();
+        }
         let episode = self.begun;
         self.begun += 1;
         let planned = self.policy_of(episode);
@@ -309,7 +312,13 @@ impl Learner {
     /// depend on the multiplicity.
     pub fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
         self.logged = true;
-        self.take_in_times(observation, times)
+        self.take_in_times(observation, times)?;
+        self.around.iter_mut().try_for_each(|around| match around {
+            Wrapper::LogCheck(check) => check.add(observation, times),
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => {
+                Ok(())
+            }
+        })
     }
 
     /// Removes one step that was added before, such as a wrong one; see [`Evidence::remove`]. A learner that forgets
@@ -320,7 +329,11 @@ impl Learner {
             match around {
                 // It may belong to an ended episode.
                 Wrapper::Baseline(baseline) => baseline.doubt(),
-                Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
+                Wrapper::Explore(_)
+                | Wrapper::Guard(_)
+                | Wrapper::Watch(_)
+                | Wrapper::Forget(_)
+                | Wrapper::LogCheck(_) => {}
             }
         }
         Ok(())
@@ -348,7 +361,10 @@ impl Learner {
     pub(super) fn brought(&self, observation: &Observation<'_>) -> [f64; 2] {
         match self.around.last() {
             Some(Wrapper::Baseline(_)) => brought(self.knowledge(), observation),
-            Some(Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_)) | None => [0.0; 2],
+            Some(
+                Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_),
+            )
+            | None => [0.0; 2],
         }
     }
 

@@ -81,13 +81,13 @@ pub(super) fn hold(knowledge: &Knowledge, options: &Options) -> LearnResult<Held
     Held::ask(bytes).map_err(|left| refusal(knowledge, options, bytes, left))
 }
 
-/// Holds as much again as a learner that counts has: for a reading of its evidence by another rule.
-pub(crate) fn hold_reading(tabular: &Tabular) -> LearnResult<Held> {
+/// Holds as much again as a learner that counts has: for a belief of its evidence by another estimator.
+pub(crate) fn hold_belief(tabular: &Tabular) -> LearnResult<Held> {
     let bytes = bytes(tabular.knowledge(), &tabular.options).0;
     Held::ask(bytes).map_err(|limit| LearnError::TooMuchMemory { bytes, limit })
 }
 
-/// The same for a reading by confidence sets, which by components may take more than a learner that samples has.
+/// The same for confidence sets, which by components may take more than a learner that samples has.
 pub(crate) fn hold_sets(tabular: &Tabular, sets: Sets) -> LearnResult<Held> {
     let options = Options { estimate: Estimate::Sets(sets), ..tabular.options.clone() };
     let bytes = bytes(tabular.knowledge(), &options).0.max(bytes(tabular.knowledge(), &tabular.options).0);

@@ -60,10 +60,10 @@ pub(crate) use error::{LearnResult, MOST_ACTIONS, MOST_CELLS};
 pub(crate) use evidence::{Counts, Entry, Looked, PaymentEntry, Payments, SavedEvidence, WHOLE as PAID_WHOLE};
 pub(crate) use forms::Fit;
 pub(crate) use mechanisms::{MechanismRule, Mechanisms};
-pub(crate) use memory::{hold_reading, kernel_bytes};
+pub(crate) use memory::{hold_belief, kernel_bytes};
 pub(crate) use next_state_rewards::{NextStateRewards, NextStateTerm};
 pub(crate) use plans::Plans;
-pub(crate) use save::{Header, MOST_SAVED};
+pub(crate) use save::MOST_SAVED;
 pub(crate) use selector::Selector;
 pub(crate) use tabular::Tabular;
 pub(crate) use view::{ActionList, MISSING, MechanismRow, MechanismRows, View};
@@ -77,7 +77,6 @@ pub use evidence::{ArrowSeen, Evidence, EvidenceError, SeenOf, TableSeen};
 pub(crate) use explain::explain_looked;
 pub use explain::{Explanation, Preferred};
 pub use knowledge::Knowledge;
-pub(crate) use knowledge::fnv;
 pub use learner::Learner;
 pub use monitor::{ClaimWatched, GraphFinding, GraphMonitor, GraphWatch};
 pub use observation::{Observation, ObservationError};
@@ -88,7 +87,9 @@ pub use save::RestoreError;
 pub use session::{Session, SessionError};
 pub use spec::{LearnerSpec, SpecError};
 pub use to_learn::ToLearn;
-pub use wrappers::{Amendment, BaselineReport, ChangeNoticed, SafetyBudget, share_of_episode, share_of_step};
+pub use wrappers::{
+    Amendment, BaselineReport, ChangeNoticed, LogContradicted, SafetyBudget, share_of_episode, share_of_step,
+};
 
 /// Version of the random draws of learners and Monte Carlo evaluators for a given seed. Raise it whenever an episode
 /// of some learner changes, or its evaluation does, so that results of different versions are not mixed.

@@ -339,7 +339,7 @@ impl<'a> Observation<'a> {
         let action = self.action.map_or(u64::MAX, |a| a.0);
         // One multiplication a part, two values in each, and a loop for each kind: this is done for every step that is played.
         let mut hash = 0u64;
-        let mut join = |part: u64| hash = (hash.rotate_left(5) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut join = |part: u64| hash = crate::hash::join(hash, part);
         [self.stage as u64, self.state as u64, next, action].into_iter().for_each(&mut join);
         let (pairs, last) = self.values.as_chunks::<2>();
         pairs.iter().for_each(|&[v, w]| join(u64::from(v) | u64::from(w) << 32));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::options::{Cap, Causes, Estimate, Options, Sets, States, Width};
 use crate::learn::linear::{LINEAR, LinearPreset};
-use crate::world::nearest;
+use crate::messages::nearest;
 
 /// A published (or our own) learner by name: its way of seeing a world and of being optimistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,13 +124,24 @@ impl Preset {
     }
 }
 
+/// The learner that has another name elsewhere.
+fn synonym(name: &str) -> Option<&'static str> {
+    match name.to_lowercase().replace('_', "-").as_str() {
+        "ts" | "thompson" | "thompson-sampling" | "posterior-sampling" => Some("graph-psrl"),
+        "ucb" | "ucb1" | "ofu" => Some("graph-ucbvi"),
+        "random" | "uniform-random" => Some("uniform"),
+        "lsvi" | "lin-ucb" | "linucb" => Some("c-lsvi-ucb"),
+        _ => None,
+    }
+}
+
 impl FromStr for Preset {
     type Err = UnknownPreset;
 
     fn from_str(name: &str) -> Result<Preset, UnknownPreset> {
         ALL.iter().find(|p| p.name == name).copied().ok_or_else(|| UnknownPreset {
             name: name.to_owned(),
-            nearest: nearest(name, ALL.iter().map(|p| p.name)).map(str::to_owned),
+            nearest: synonym(name).or_else(|| nearest(name, ALL.iter().map(|p| p.name))).map(str::to_owned),
         })
     }
 }

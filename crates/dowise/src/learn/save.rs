@@ -7,18 +7,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, EvidenceError, SavedEvidence};
-use super::knowledge::fnv;
 use super::learner::Kind;
 use super::monitor::SavedMonitor;
 use super::replanning::Grown;
 use super::tabular::Tabular;
-use super::wrappers::{Baseline, Guard, SavedBaseline, SavedForgetting, SavedGuard, Wrapper};
+use super::wrappers::{Baseline, Guard, LogCheck, SavedBaseline, SavedForgetting, SavedGuard, SavedLogCheck, Wrapper};
 use super::{Knowledge, LearnError, Learner, Options, Plans, Schedule};
 use crate::learn::linear::{LinearLearner, SavedLinear};
+use crate::saved::{Envelope, Protection, SavedError, Tag};
 use crate::world::{Action, World};
 
-const FORMAT: &str = "dowise learner";
-const VERSION: u32 = 3;
+const FILE: Envelope = Envelope::new("dowise learner", 3, Tag::Fields, Protection::Seal);
 
 /// Episodes and plans that a saved learner may have had: room for more is left above.
 pub(crate) const MOST_SAVED: u64 = 1_000_000_000_000_000_000;
@@ -29,21 +28,12 @@ pub enum RestoreError {
     /// Not a saved learner.
     #[error("this is not a saved learner: {0}")]
     Format(#[from] serde_json::Error),
-    /// Another kind of file, or another version.
-    #[error("this is `{format}` version {version}, and this dowise reads `{reads}` version {reads_version}")]
-    Version {
-        /// Format named in the file.
-        format: String,
-        /// Version named in the file.
-        version: u32,
-        /// Format that is read here.
-        reads: &'static str,
-        /// Version that is read here.
-        reads_version: u32,
-    },
+    /// Another kind of file, another version, or a text that was cut off.
+    #[error(transparent)]
+    File(SavedError),
     /// The learner was saved for another world, or with other knowledge.
     #[error(
-        "the learner was saved for another world (or knew other things about it): fingerprint {saved}, here {here}"
+        "the learner was saved for another world (or with other options `unknown`, `known` or `forms`): fingerprint {saved}, here {here}"
     )]
     OtherWorld {
         /// Fingerprint in the file.
@@ -80,6 +70,18 @@ impl RestoreError {
     }
 }
 
+impl From<SavedError> for RestoreError {
+    fn from(error: SavedError) -> RestoreError {
+        match error {
+            SavedError::Damaged { written, computed } => {
+                let why = format!("the checksum in the file is {written}, that of the rest of the file {computed}");
+                RestoreError::damaged("seal", &why)
+            }
+            other => RestoreError::File(other),
+        }
+    }
+}
+
 impl From<EvidenceError> for RestoreError {
     fn from(error: EvidenceError) -> RestoreError {
         match error {
@@ -89,6 +91,7 @@ impl From<EvidenceError> for RestoreError {
             | EvidenceError::NotThere
             | EvidenceError::NothingDone
             | EvidenceError::OtherWorld
+            | EvidenceError::File(_)
             | EvidenceError::Format(_)) => {
                 RestoreError::Damaged { field: "evidence".to_owned(), why: other.to_string() }
             }
@@ -96,28 +99,8 @@ impl From<EvidenceError> for RestoreError {
     }
 }
 
-/// How every saved learner begins.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Header {
-    pub(crate) format: String,
-    pub(crate) version: u32,
-}
-
-impl Header {
-    /// The header of a text that must be in this format.
-    pub(crate) fn check(text: &str, reads: &'static str, reads_version: u32) -> Result<(), RestoreError> {
-        let Header { format, version } = serde_json::from_str(text)?;
-        if format == reads && version == reads_version {
-            return Ok(());
-        }
-        Err(RestoreError::Version { format, version, reads, reads_version })
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 struct Saved {
-    format: String,
-    version: u32,
     #[serde(rename = "told")]
     knowledge: GivenKnowledge,
     begun: u64,
@@ -154,6 +137,8 @@ enum SavedWrapper {
     /// Comes last; learners that keep to none have no such entry.
     Baseline(Box<SavedBaseline>),
     Forget(Box<SavedForgetting>),
+    /// Comes last but for a baseline; learners without a log have no such entry.
+    LogCheck(Box<SavedLogCheck>),
 }
 
 /// Serialised form of a tabular learner.
@@ -179,9 +164,7 @@ impl Learner {
     /// The learner as text, between episodes. The same learner gives the same bytes.
     pub fn save(&self) -> String {
         let knowledge = self.declared();
-        let saved = Saved {
-            format: FORMAT.to_owned(),
-            version: VERSION,
+        FILE.write(&Saved {
             knowledge: GivenKnowledge {
                 fingerprint: knowledge.fingerprint(),
                 mechanisms: knowledge.knows_mechanisms(),
@@ -204,18 +187,15 @@ impl Learner {
                     Wrapper::Baseline(baseline) => SavedWrapper::Baseline(Box::new(baseline.saved())),
                     Wrapper::Watch(monitor) => SavedWrapper::Watch(Box::new(monitor.saved())),
                     Wrapper::Forget(forget) => SavedWrapper::Forget(Box::new(forget.saved())),
+                    Wrapper::LogCheck(check) => SavedWrapper::LogCheck(Box::new(check.saved())),
                 })
                 .collect(),
-        };
-        let text = text(&saved);
-        let seal = fnv(text.as_bytes());
-        let open = text.strip_suffix('}').expect("invariant: a struct is written as an object");
-        format!("{open},\"seal\":\"{seal:016x}\"}}")
+        })
     }
 
     /// Restores a saved learner, which continues where it stopped; the knowledge must be the same.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<Learner, RestoreError> {
-        let saved = read(text)?;
+        let saved: Saved = FILE.read(text)?;
         let here = knowledge.fingerprint();
         if saved.knowledge.fingerprint != here {
             return Err(RestoreError::OtherWorld { saved: saved.knowledge.fingerprint, here });
@@ -225,7 +205,7 @@ impl Learner {
 
     /// The same in a world: the knowledge is that of the saved learner.
     pub fn restore_in(world: &World, text: &str) -> Result<Learner, RestoreError> {
-        let saved = read(text)?;
+        let saved: Saved = FILE.read(text)?;
         let transitions: Vec<&str> = saved.knowledge.transitions.iter().map(String::as_str).collect();
         let plain = Knowledge::of(world).with_transitions_of(world, &transitions)?;
         // What was not known is what the world leaves out or says to learn, or else all of it, and forms may have been left out of
@@ -258,8 +238,12 @@ impl Learner {
         // A baseline does not follow from the options.
         let baseline = match saved.around.pop_if(|around| matches!(around, SavedWrapper::Baseline(_))) {
             Some(SavedWrapper::Baseline(baseline)) => Some(baseline),
-            Some(SavedWrapper::Explore | SavedWrapper::Guard(_) | SavedWrapper::Watch(_) | SavedWrapper::Forget(_))
-            | None => None,
+            _ => None,
+        };
+        // Neither does a log.
+        let check = match saved.around.pop_if(|around| matches!(around, SavedWrapper::LogCheck(_))) {
+            Some(SavedWrapper::LogCheck(check)) => Some(check),
+            _ => None,
         };
         let mut learner = match saved.learner {
             SavedKind::Tabular(tabular) => {
@@ -269,7 +253,8 @@ impl Learner {
                     SavedWrapper::Explore
                     | SavedWrapper::Watch(_)
                     | SavedWrapper::Baseline(_)
-                    | SavedWrapper::Forget(_) => None,
+                    | SavedWrapper::Forget(_)
+                    | SavedWrapper::LogCheck(_) => None,
                 });
                 let mut learner = Learner::new(knowledge, declared.unwrap_or(&tabular.options).clone())?;
                 restore_around(&mut learner, saved.around, saved.begun)?;
@@ -301,6 +286,14 @@ impl Learner {
                 return damaged("evidence.steps", "there are more steps than episodes could have");
             }
         }
+        if let Some(check) = check {
+            let drops = learner.may_drop_log();
+            let Some(evidence) = learner.evidence() else {
+                return damaged("around", "a linear learner is compared with a log");
+            };
+            let check = LogCheck::restored(*check, evidence, drops)?;
+            learner.around.push(Wrapper::LogCheck(Box::new(check)));
+        }
         if let Some(saved_baseline) = baseline {
             let baseline = Baseline::restored(*saved_baseline, learner.declared())?;
             learner.around.push(Wrapper::Baseline(Box::new(baseline)));
@@ -326,7 +319,12 @@ fn restore_around(learner: &mut Learner, saved: Vec<SavedWrapper>, begun: u64) -
             (Wrapper::Watch(monitor), SavedWrapper::Watch(of)) => monitor.take(*of)?,
             (Wrapper::Forget(forget), SavedWrapper::Forget(of)) => forget.take(*of)?,
             (
-                Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_),
+                Wrapper::Explore(_)
+                | Wrapper::Guard(_)
+                | Wrapper::Watch(_)
+                | Wrapper::Baseline(_)
+                | Wrapper::Forget(_)
+                | Wrapper::LogCheck(_),
                 _,
             ) => {
                 return Err(other());
@@ -334,28 +332,6 @@ fn restore_around(learner: &mut Learner, saved: Vec<SavedWrapper>, begun: u64) -
         }
     }
     Ok(())
-}
-
-/// Parses a saved learner and verifies its checksum.
-fn read(json: &str) -> Result<Saved, RestoreError> {
-    #[derive(Deserialize)]
-    struct Sealed {
-        seal: Option<String>,
-    }
-    Header::check(json, FORMAT, VERSION)?;
-    let saved: Saved = serde_json::from_str(json)?;
-    let Sealed { seal } = serde_json::from_str(json)?;
-    let expected = format!("{:016x}", fnv(text(&saved).as_bytes()));
-    if seal.as_ref() != Some(&expected) {
-        let written = seal.unwrap_or_else(|| "none".to_owned());
-        let why = format!("the checksum in the file is {written}, that of the rest of the file {expected}");
-        return Err(RestoreError::damaged("seal", &why));
-    }
-    Ok(saved)
-}
-
-fn text(saved: &Saved) -> String {
-    serde_json::to_string(saved).expect("invariant: numbers and words can be written")
 }
 
 impl Tabular {

@@ -108,9 +108,9 @@ impl Selector {
     }
 
     /// The same, with what is not known of P(c | s, a) taken at its best.
-    pub(crate) fn hope(&self, stage: usize, state: usize, action: Action, of: &[f64]) -> f64 {
+    pub(crate) fn optimistic_value(&self, stage: usize, state: usize, action: Action, of: &[f64]) -> f64 {
         match self {
-            Selector::Kernel(kernel) if !kernel.is_certain() => kernel.hope(state, action, of),
+            Selector::Kernel(kernel) if !kernel.is_certain() => kernel.optimistic_value(state, action, of),
             Selector::Kernel(_) | Selector::Listed(_) | Selector::Parts(_) => self.average(stage, state, action, of),
         }
     }

@@ -1,6 +1,7 @@
 //! Learner specification as text: a preset with changed options, such as `c-ucbvi:width=paper-plain,scale=0.002`.
 
 mod change;
+mod table;
 mod words;
 
 use std::fmt;
@@ -8,13 +9,15 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use self::change::{Change, OPENINGS, Opening};
-use super::options::{Estimate, Options, Schedule};
+use self::change::Change;
+use self::table::{LearnerOption, Linear, OPTIONS, Tabular};
+use super::options::{Estimate, Options};
 use super::view::Layout;
 use super::{Knowledge, LearnError, Learner, MOST_CELLS, Preset, UnknownPreset};
 use crate::kernel::CauseSpace;
 use crate::learn::linear::{Beta, LinearEstimate, LinearLearner, LinearOptions, Weights};
-use crate::world::{World, nearest};
+use crate::messages::nearest;
+use crate::world::World;
 
 /// A learner with its options, as one line of text.
 ///
@@ -98,12 +101,17 @@ impl LearnerSpec {
 
     /// Names of the options.
     pub fn option_names() -> Vec<&'static str> {
-        OPENINGS.iter().map(|o| o.name).collect()
+        OPTIONS.iter().map(|o| o.name).collect()
     }
 
     /// (name, allowed values, what it does) for every option.
     pub fn describe_options() -> Vec<(&'static str, String, &'static str)> {
-        OPENINGS.iter().map(|o| (o.name, o.expected(), o.about)).collect()
+        OPTIONS.iter().map(|o| (o.name, o.values.expected(), o.about)).collect()
+    }
+
+    /// The options as lines of a Markdown table: option, values, default, learners that take it.
+    pub fn options_table() -> Vec<String> {
+        OPTIONS.iter().map(LearnerOption::documented).collect()
     }
 
     /// Reads several, separated by commas: `c-ucbvi:width=paper,scale=0.1,psrl` are two.
@@ -129,7 +137,7 @@ impl LearnerSpec {
 
     /// What differs from the preset: (option, value).
     pub fn changes(&self) -> impl Iterator<Item = (&'static str, String)> {
-        self.changes.iter().map(|change| (change.name(), change.value()))
+        self.changes.iter().map(|change| (change.option.name, change.value.to_string()))
     }
 
     /// The changes as text, `option=value` separated by commas; empty if there are none.
@@ -139,69 +147,46 @@ impl LearnerSpec {
 
     /// Whether the option can change anything about this learner.
     pub fn takes(&self, option: &str) -> Result<bool, SpecError> {
-        Ok(self.refusal(&opening(option)?.example()).is_none())
+        Ok(self.refusal(&Change::example(find(option)?)).is_none())
     }
 
     /// The same learner with an option changed, in place of what it was.
     pub fn with(&self, option: &str, value: &str) -> Result<LearnerSpec, SpecError> {
-        let opening = opening(option)?;
+        let option = find(option)?;
         let mut spec = self.clone();
-        spec.changes.retain(|change| change.name() != opening.name);
-        spec.add(opening, value)?;
+        spec.changes.retain(|change| change.option.name != option.name);
+        spec.add(option, value)?;
         spec.checked()
     }
 
     /// The options, for this many episodes and a seed.
     pub fn options(&self, episodes: u64, seed: u64) -> Options {
         let mut options = self.preset.options(episodes, seed);
-        self.changes.iter().for_each(|change| change.apply(&mut options));
-        let is_told = self.changes.iter().any(|change| matches!(change, Change::Schedule(_)));
-        if is_told { options } else { options.usual() }
+        for Change { option, value } in &self.changes {
+            match option.tabular {
+                Tabular::Sets(set) => set(value, &mut options),
+                Tabular::Takes | Tabular::Refuses(_) => {}
+            }
+        }
+        if self.is_given("schedule") { options } else { options.usual() }
     }
 
     /// The options of a learner that regresses on features, for this many episodes and a seed; `None` for others.
     pub fn linear_options(&self, episodes: u64, seed: u64) -> Option<LinearOptions> {
         let mut options = self.preset.linear()?.options(episodes, seed);
-        self.changes.iter().for_each(|change| change.apply_linear(&mut options));
+        for Change { option, value } in &self.changes {
+            match option.linear {
+                Linear::Sets(set) => set(value, &mut options),
+                Linear::Takes | Linear::Refuses(_) => {}
+            }
+        }
         Some(options)
     }
 
     /// What the learner knows of a world: less than usual if `unknown` says so, more if `known` does.
     pub fn knowledge(&self, world: &World) -> Result<Knowledge, LearnError> {
-        let mut knowledge = Knowledge::of(world);
-        for change in &self.changes {
-            match change {
-                Change::Unknown { kernel, rewards } => {
-                    knowledge = if *kernel { knowledge.without_mechanisms() } else { knowledge };
-                    knowledge = if *rewards { knowledge.without_rewards() } else { knowledge };
-                }
-                Change::Known(factors) => {
-                    let factors: Vec<&str> = factors.iter().map(String::as_str).collect();
-                    knowledge = knowledge.with_transitions_of(world, &factors)?;
-                }
-                Change::Forms(false) => knowledge = knowledge.without_forms(),
-                Change::Forms(true)
-                | Change::Width(_)
-                | Change::Sets(_)
-                | Change::Scale(_)
-                | Change::Prior(_)
-                | Change::Epsilon(_)
-                | Change::Cap(_)
-                | Change::Delta(_)
-                | Change::Schedule(_)
-                | Change::Monotone(_)
-                | Change::StageDependent(_)
-                | Change::Guard(_)
-                | Change::Forget(_)
-                | Change::Features(_)
-                | Change::Beta(_)
-                | Change::BetaScale(_)
-                | Change::Lambda(_)
-                | Change::RegressRewards(_)
-                | Change::Weights(_) => {}
-            }
-        }
-        Ok(knowledge)
+        let known = Ok(Knowledge::of(world));
+        self.changes.iter().fold(known, |known, Change { option, value }| (option.knowledge)(value, world, known?))
     }
 
     /// The learner of whoever names none, and why it is not `graph-psrl`, where it is not: `c-blsvi` where tables cannot go, since states
@@ -270,111 +255,46 @@ impl LearnerSpec {
         }
     }
 
-    fn add(&mut self, opening: &'static Opening, value: &str) -> Result<(), SpecError> {
-        if self.changes.iter().any(|change| change.name() == opening.name) {
-            return Err(SpecError::Twice { option: opening.name });
+    fn is_given(&self, option: &str) -> bool {
+        self.changes.iter().any(|change| change.option.name == option)
+    }
+
+    fn add(&mut self, option: &'static LearnerOption, value: &str) -> Result<(), SpecError> {
+        if self.is_given(option.name) {
+            return Err(SpecError::Twice { option: option.name });
         }
-        let change = opening.read(value).ok_or_else(|| SpecError::Value {
-            option: opening.name,
+        let value = option.read(value).ok_or_else(|| SpecError::Value {
+            option: option.name,
             value: value.to_owned(),
-            nearest: nearest(value, opening.words().into_iter()).map(str::to_owned),
-            expected: opening.expected(),
+            nearest: nearest(value, option.values.words().into_iter()).map(str::to_owned),
+            expected: option.values.expected(),
         })?;
+        let change = Change { option, value };
         let at = self.changes.partition_point(|other| other.position() < change.position());
         self.changes.insert(at, change);
         Ok(())
     }
 
     /// Why an option would be pointless here.
-    fn refusal(&self, option: &Change) -> Option<&'static str> {
-        let has = |name: &str| self.changes.iter().any(|change| change.name() == name);
-        let estimate = self.preset.options(1, 0).estimate;
-        let optimistic = matches!(estimate, Estimate::Width(_) | Estimate::Sets(_));
-        let sampler = matches!(estimate, Estimate::Posterior { .. });
-        if estimate == Estimate::Linear {
-            return match option {
-                Change::Schedule(Schedule::Visited | Schedule::Growing) => {
-                    Some("it plans for all states at once; choose episode or doubling")
-                }
-                Change::Width(_)
-                | Change::Sets(_)
-                | Change::Scale(_)
-                | Change::Prior(_)
-                | Change::Epsilon(_)
-                | Change::Monotone(_)
-                | Change::Guard(_)
-                | Change::Forget(_) => Some("it regresses on features instead of counting; see beta and beta-scale"),
-                Change::Known(_) => Some("it regresses on features of the whole state, and has no factors of its own"),
-                Change::Cap(_)
-                | Change::Delta(_)
-                | Change::Schedule(_)
-                | Change::StageDependent(_)
-                | Change::Features(_)
-                | Change::Beta(_)
-                | Change::BetaScale(_)
-                | Change::Lambda(_)
-                | Change::RegressRewards(_)
-                | Change::Weights(_)
-                | Change::Unknown { .. }
-                | Change::Forms(_) => None,
-            };
-        }
-        match option {
-            Change::Features(_)
-            | Change::Beta(_)
-            | Change::BetaScale(_)
-            | Change::Lambda(_)
-            | Change::RegressRewards(_)
-            | Change::Weights(_) => {
-                Some("it counts; only lsvi-ucb, c-lsvi-ucb, c-rlsvi and c-blsvi regress on features")
-            }
-            Change::Width(_) | Change::Sets(_) if !optimistic => {
-                Some("it is not optimistic, so it has neither widths nor sets")
-            }
-            Change::Sets(_) if has("width") => Some("it has a width, and sets take the place of widths"),
-            Change::Scale(_) if optimistic && has("width") || sampler && has("unknown") => None,
-            Change::Scale(_) if sampler => {
-                Some("it multiplies the spread of samples of mechanisms that are unknown, as with unknown=all")
-            }
-            Change::Scale(_) => Some("it multiplies a width; choose one, for example width=paper-plain"),
-            Change::Prior(_) if !sampler => Some("only posterior sampling has a prior"),
-            Change::Epsilon(_) if !matches!(estimate, Estimate::EpsilonGreedy { .. }) => {
-                Some("only epsilon-greedy explores in this way")
-            }
-            Change::Delta(_) if has("guard") || has("forget") => None,
-            Change::Cap(_) | Change::Delta(_) | Change::Monotone(_) if !optimistic => Some("it is not optimistic"),
-            Change::Width(_)
-            | Change::Sets(_)
-            | Change::Prior(_)
-            | Change::Epsilon(_)
-            | Change::Cap(_)
-            | Change::Delta(_)
-            | Change::Schedule(_)
-            | Change::Monotone(_)
-            | Change::StageDependent(_)
-            | Change::Guard(_)
-            | Change::Forget(_)
-            | Change::Unknown { .. }
-            | Change::Known(_)
-            | Change::Forms(_) => (estimate == Estimate::Uniform).then_some("it learns nothing"),
-        }
+    fn refusal(&self, change: &Change) -> Option<&'static str> {
+        change.option.refusal(&change.value, self.preset, &|option| self.is_given(option))
     }
 
     fn checked(self) -> Result<LearnerSpec, SpecError> {
         for change in &self.changes {
             if let Some(why) = self.refusal(change) {
                 let learner = self.preset.name().to_owned();
-                return Err(SpecError::NoEffect { learner, option: change.name(), why });
+                return Err(SpecError::NoEffect { learner, option: change.option.name, why });
             }
         }
         Ok(self)
     }
 }
 
-fn opening(option: &str) -> Result<&'static Opening, SpecError> {
-    OPENINGS.iter().find(|o| o.name == option).ok_or_else(|| SpecError::Option {
+fn find(option: &str) -> Result<&'static LearnerOption, SpecError> {
+    OPTIONS.iter().find(|o| o.name == option).ok_or_else(|| SpecError::Option {
         option: option.to_owned(),
-        nearest: nearest(option, OPENINGS.iter().map(|o| o.name)).map(str::to_owned),
+        nearest: nearest(option, OPTIONS.iter().map(|o| o.name)).map(str::to_owned),
     })
 }
 
@@ -402,7 +322,7 @@ impl FromStr for LearnerSpec {
         let mut spec = LearnerSpec::new(name.trim().parse()?);
         for pair in changes.split(',').map(str::trim).filter(|p| !p.is_empty()) {
             let (option, value) = pair.split_once('=').ok_or_else(|| SpecError::NotAPair { text: pair.to_owned() })?;
-            spec.add(opening(option.trim())?, value.trim())?;
+            spec.add(find(option.trim())?, value.trim())?;
         }
         spec.checked()
     }

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::belief::{Belief, Estimator, Terms, mean_kernel};
 use super::error::{LearnError, LearnResult, check};
 use super::evidence::{Changed, Evidence, EvidenceError};
-use super::memory::{hold, hold_reading};
+use super::memory::{hold, hold_belief};
 use super::observation::Observation;
 use super::options::{Cap, Estimate, Options, Schedule};
 use super::replanning::Grown;
@@ -286,7 +286,7 @@ impl Plans for Tabular {
             return None;
         }
         // Without memory for a second belief, the same plan is used.
-        let _held = hold_reading(self).ok()?;
+        let _held = hold_belief(self).ok()?;
         let seed = splitmix64(self.options.seed ^ splitmix64(episode ^ 0x6265_7369_6465));
         let (plan, ..) = self.read(Estimator::Sample { prior: PRIOR }, seed, self.ties(episode)).ok()?;
         self.plans += 1;

@@ -1,21 +1,27 @@
 //! Complete episodes of a log for off-policy evaluation: evidence in cross-fitting folds, and every step.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::fit::Incomplete;
+use super::assumptions::Declared;
+use super::fit::{Fitting, Incomplete};
 use super::graph_test::GraphTest;
 use super::missingness::{MissingnessCounts, MissingnessTest};
 use super::summary::LogSummary;
+use super::unrecorded::Unrecorded;
 use crate::data::{End, LogStep};
+use crate::hash::join;
 use crate::learn::{
     Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, NextStateRewards, Options, View,
 };
+use crate::random::splitmix64;
 use crate::world::{Action, RewardTerm};
 
 /// Episodes of a log, counted along the graph and kept step by step.
 ///
 /// Evidence is counted in folds of episodes (cross-fitting): a model of the other folds has not seen the episode that
-/// it is compared with.
+/// it is compared with. The fold of an episode depends on its content, and of equal episodes on how many came before:
+/// estimates are the same for every order of the episodes.
 ///
 /// ```
 /// use dowise::data::LogStep;
@@ -39,14 +45,17 @@ pub struct Episodes {
     folds: Vec<Evidence>,
     /// Payments of next-state reward terms by next values, in the same folds.
     next_state_rewards: Vec<NextStateRewards>,
+    /// Missing payments and next states, by row.
+    unrecorded: Unrecorded,
     /// Outcomes of steps with and without each recorded value.
     recorded: MissingnessCounts,
     /// Tests of the independences that the graph implies.
     graph: GraphTest,
-    /// Randomised levers: their values depend on recorded variables only.
-    randomised: Vec<String>,
+    declared: Declared,
     /// Whether an episode ended before the horizon.
     terminates: bool,
+    /// How many episodes had this content.
+    copies: HashMap<u64, u64>,
     left_out: LeftOut,
     /// Steps with missing key variables, if EM is to impute them, and the pattern of each such step.
     incomplete: Option<Incomplete>,
@@ -76,6 +85,8 @@ pub(crate) struct Episode {
     pub(crate) n: usize,
     /// Its multiplicity.
     pub(crate) weight: u32,
+    /// Its cross-fitting fold.
+    pub(crate) fold: u32,
     pub(crate) end: Option<End>,
 }
 
@@ -127,13 +138,16 @@ impl Episodes {
         let options = Options::default();
         let first = Evidence::new(knowledge, &options)?;
         let view = first.view.clone();
+        let next_state_rewards = NextStateRewards::new(&view);
         Ok(Episodes {
-            next_state_rewards: vec![NextStateRewards::new(&view); folds],
+            unrecorded: Unrecorded::new(&view, &next_state_rewards),
+            next_state_rewards: vec![next_state_rewards; folds],
             folds: vec![first; folds],
             recorded: MissingnessCounts::new(knowledge),
             graph: GraphTest::new(knowledge),
-            randomised: Vec::new(),
+            declared: Declared::default(),
             terminates: false,
+            copies: HashMap::new(),
             arrival: knowledge.world().arrival(),
             view,
             steps: Vec::new(),
@@ -144,6 +158,11 @@ impl Episodes {
         })
     }
 
+    /// An empty log for the world of a fit: with its graph, its kept numbers, and its randomised levers.
+    pub fn of_fit(fitting: &Fitting, folds: usize) -> LearnResult<Episodes> {
+        Ok(Episodes { declared: fitting.declared(), ..Episodes::new(fitting.knowledge(), folds)? })
+    }
+
     /// Imputes missing key variables from the rest of the step, including the next state, by EM. This is valid if
     /// missingness depends on the next state. Call it before adding episodes.
     pub fn with_em(mut self) -> Episodes {
@@ -151,14 +170,14 @@ impl Episodes {
         self
     }
 
-    /// Declares levers as randomised: their values depend on recorded variables only.
-    pub fn with_randomised(mut self, levers: &[String]) -> Episodes {
-        self.randomised = levers.to_vec();
-        self
+    /// States that so many rows of the log were excluded because of errors, of so many.
+    pub fn exclude(&mut self, rows: u64, of: u64) {
+        self.declared.excluded = [rows, of];
     }
 
-    pub(crate) fn randomised(&self) -> &[String] {
-        &self.randomised
+    /// Statements about the log that its rows do not contain.
+    pub(crate) fn declared(&self) -> &Declared {
+        &self.declared
     }
 
     /// Tests of the independences that the graph implies, counted over all episodes.
@@ -180,7 +199,6 @@ impl Episodes {
                 return Err(EpisodeError::Order { line: pair[1].line, found, before });
             }
         }
-        let fold = self.episodes.len() % self.folds.len();
         // Folds are merged again later, so their total must not overflow either.
         let counted: u64 = self.folds.iter().map(Evidence::steps).sum();
         let more: u64 = steps.iter().map(|s| u64::from(s.weight)).sum();
@@ -189,7 +207,7 @@ impl Episodes {
         }
         for step in steps {
             let wrong = |error| EpisodeError::Step { line: step.line, error };
-            match self.folds[fold].check_addition(&step.observation) {
+            match self.folds[0].check_addition(&step.observation) {
                 Ok(_) | Err(EvidenceError::NothingDone) => {}
                 Err(error) => return Err(wrong(error)),
             }
@@ -197,27 +215,31 @@ impl Episodes {
         let counted = self.graph.add_episode(steps);
         counted.map_err(|error| EpisodeError::Step { line: first.line, error })?;
         let at = self.steps.len();
-        for step in steps {
+        self.steps.extend(steps.iter().map(|step| Step::of(&self.view, &self.arrival, step)));
+        let end = steps.last().and_then(|s| s.end);
+        let fold = self.fold_of(at, end);
+        for (at, step) in (at..).zip(steps) {
             let observation = &step.observation;
             if observation.action().is_none() {
                 self.left_out.without_action += 1;
             } else if step.weight > 0 {
                 let pattern =
                     self.incomplete.as_mut().and_then(|i| i.add(&self.view.knowledge, observation, step.weight));
-                self.patterns.extend(pattern.map(|pattern| (self.steps.len(), pattern)));
+                self.patterns.extend(pattern.map(|pattern| (at, pattern)));
                 let added = self.folds[fold].add_times(observation, step.weight);
                 added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
                 self.next_state_rewards[fold].add(observation, step.weight);
             }
             self.recorded.add(observation, step.weight);
-            let kept = Step::of(&self.view, &self.arrival, step);
+            let kept = &self.steps[at];
+            if let Some(cause) = kept.cause.filter(|_| step.weight > 0 && kept.action.is_some()) {
+                self.unrecorded.add(&self.view, &self.next_state_rewards[fold], step, cause as usize);
+            }
             self.left_out.without_cause += u64::from(kept.cause.is_none());
             let last = observation.stage() + 1 == self.view.layout.horizon;
             self.left_out.without_next += u64::from(!last && observation.next_state().is_none());
-            self.steps.push(kept);
         }
-        let end = steps.last().and_then(|s| s.end);
-        let episode = Episode { first: at, n: steps.len(), weight: first.weight, end };
+        let episode = Episode { first: at, n: steps.len(), weight: first.weight, fold: fold as u32, end };
         let early = steps.last().is_some_and(|s| s.observation.stage() + 1 < self.view.layout.horizon);
         self.terminates |= early && end == Some(End::Terminated);
         if self.steps[at].stage > 0 {
@@ -227,6 +249,21 @@ impl Episodes {
         }
         self.episodes.push(episode);
         Ok(())
+    }
+
+    /// The fold of the episode whose steps begin at `at`: its content picks one, and equal episodes take turns.
+    fn fold_of(&mut self, at: usize, end: Option<End>) -> usize {
+        let content = self.steps[at..].iter().fold(end.map_or(0, |end| end as u64 + 1), |hash, step| {
+            let number = |x: Option<u32>| x.map_or(u64::MAX, u64::from);
+            let action = step.action.map_or(u64::MAX, |a| a.0);
+            let paid = if step.paid.is_nan() { u64::MAX } else { step.paid.to_bits() };
+            let words =
+                [u64::from(step.stage), u64::from(step.state), number(step.cause), action, paid, number(step.next)];
+            words.into_iter().fold(hash, join)
+        });
+        let copies = self.copies.entry(content).or_default();
+        *copies += 1;
+        (splitmix64(content).wrapping_add(*copies) % self.folds.len() as u64) as usize
     }
 
     /// Whether some next-state reward is learned.
@@ -252,6 +289,26 @@ impl Episodes {
     /// Parts of the log that some estimates cannot use.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
+    }
+
+    /// Missing payments and next states, by row.
+    pub(crate) fn unrecorded(&self) -> &Unrecorded {
+        &self.unrecorded
+    }
+
+    /// Share of steps without a next state, `[state][joint key values]`.
+    pub(crate) fn share_dropped(&self) -> Vec<f64> {
+        let n_causes = self.view.payments.n_causes;
+        let mut steps = vec![0.0; self.view.layout.n_states() * n_causes];
+        for episode in &self.episodes {
+            for step in self.steps_of(episode) {
+                let cell = step.cause.map(|cause| step.state as usize * n_causes + cause as usize);
+                cell.into_iter().for_each(|cell| steps[cell] += f64::from(episode.weight));
+            }
+        }
+        let dropped = self.unrecorded.dropped();
+        let share = |(cell, n): (usize, &f64)| dropped.get(&cell).map_or(0.0, |&d| f64::from(d) / n.max(1.0));
+        steps.iter().enumerate().map(share).collect()
     }
 
     /// Missingness tests of all variables and learned payments that are missing in some steps.
@@ -284,6 +341,8 @@ impl Episodes {
         LogSummary {
             incomplete,
             missingness,
+            declared: self.declared.clone(),
+            unrecorded: fold.is_none().then(|| Arc::new(self.unrecorded.clone())),
             ..LogSummary::new(self.evidence_without(fold), Some(Arc::new(next_state_rewards)))
         }
     }
@@ -306,7 +365,7 @@ impl Episodes {
 
     /// The fold of an episode.
     pub(crate) fn fold(&self, episode: usize) -> usize {
-        episode % self.folds.len()
+        self.episodes[episode].fold as usize
     }
 
     pub(crate) fn steps_of(&self, episode: &Episode) -> &[Step] {

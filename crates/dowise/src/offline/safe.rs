@@ -1,13 +1,17 @@
 //! Safe policy improvement from a log: the posterior-mean plan and the pessimistic plan against the behaviour policy.
 
-use super::assumptions::{NO_OVERLAP, of_log, of_summary, overlap};
+use super::assumptions::{NO_OVERLAP, of_log, of_summary, outcomes, overlap};
 use super::evaluate::{
-    Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, Return, StartStates, Support,
-    by_model, guaranteed, logged_of, model_of, of_returns, start_states, starts_of, support_of,
+    Behaviour, Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, OutcomeCheck, Return,
+    Sensitivity, StartStates, Support, extrapolation, guaranteed, model_of, of_returns, outcome_check, sampled,
+    sensitivity, start_states, starts_of, support_of,
 };
-use super::{About, Assumption, Episodes, LogSummary, MissingnessTest, Status};
-use crate::learn::{Estimator, Sets};
+use super::{About, AssumptionRecord, Episodes, LogSummary, MissingnessTest, Status};
+use crate::learn::{Estimator, LearnResult, Sets};
 use crate::world::Action;
+
+/// Share of steps with little data from which on the posterior is mostly the prior, so that it recommends nothing.
+const MOST_THIN: f64 = 0.25;
 
 /// A plan that could be deployed.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -19,8 +23,21 @@ pub struct Candidate {
     pub model: OfflineValue,
     /// Bounds on its value that hold with probability 1 − δ; `None` if EM imputes missing key variables.
     pub guaranteed: Option<Interval>,
+    /// Posterior of its value less that of the behaviour policy, world by world; `None` without the steps of a log.
+    pub difference: Option<Interval>,
     /// Whether the log covers the rows that the plan needs (overlap).
     pub support: Support,
+}
+
+/// What a recommended deployment rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// Confidence sets: with probability 1 − δ the plan is better, whatever the parameters are.
+    Guaranteed,
+    /// The posterior: in more than 97.5 % of the worlds that it allows, the plan is better. The prior and the forms of
+    /// mechanisms matter.
+    Posterior,
 }
 
 /// The recommendation that follows from the plans and the assumptions.
@@ -48,11 +65,17 @@ pub enum Recommendation {
     },
     /// By the model one is better; nothing is guaranteed, since key variables that were not recorded are expected from the rest of the step.
     NotGuaranteed,
-    /// The log contradicts an assumption that every value rests on ([`SafePlan::assumptions`]), so nothing is
+    /// The log contradicts an assumption that every value rests on ([`SafePlan::record`]), so nothing is
     /// recommended.
     Refused {
         /// The first assumption that failed.
         because: About,
+    },
+    /// A plan is better by its bounds or by the model, but it would not be if an assumption that no log can test were
+    /// violated ([`SafePlan::overturned_if`]).
+    Sensitive {
+        /// The assumption.
+        to: About,
     },
     /// The bounds favour one plan, but a testable assumption was not tested.
     NotChecked,
@@ -72,11 +95,19 @@ pub struct SafePlan {
     /// One missingness test for each variable and payment that is missing in some steps.
     pub missingness: Vec<MissingnessTest>,
     /// The assumptions behind these values, and whether the log contradicts them.
-    pub assumptions: Vec<Assumption>,
+    #[serde(flatten)]
+    pub record: AssumptionRecord,
     /// Whether guaranteed values rest on mechanisms learned from steps with missing key variables.
     pub learns_from_incomplete: bool,
     /// The recommendation.
     pub recommendation: Recommendation,
+    /// What the recommendation rests on; `None` if nothing is recommended.
+    pub tier: Option<Tier>,
+    /// The violation that would overturn the recommendation, in words; `None` if none of those examined does.
+    pub overturned_if: Option<String>,
+    /// How strong an unrecorded cause of the logged interventions has to be to overturn the recommended plan; `None` if
+    /// nothing is recommended, or if every lever was randomised.
+    pub sensitivity: Option<Sensitivity>,
     /// [Fingerprint](crate::learn::Evidence::fingerprint) of the evidence behind the plans.
     pub evidence: u64,
 }
@@ -93,6 +124,7 @@ impl SafePlan {
             | Recommendation::NotShown
             | Recommendation::NotGuaranteed
             | Recommendation::Refused { .. }
+            | Recommendation::Sensitive { .. }
             | Recommendation::NotChecked
             | Recommendation::NothingToCompare => {
                 let low = |c: &Candidate| c.guaranteed.map(|g| g.low);
@@ -117,8 +149,12 @@ pub fn plan_safely(log: &Episodes, options: &OfflineOptions) -> Result<SafePlan,
     let summary = log.summary();
     let missingness = summary.missingness.clone();
     let model = model_of(summary, options)?;
-    let logged = logged_of(log, &model, &starts, options)?;
-    plan(&model, &starts, (Some(logged), missingness, of_log(log, &logged)), options)
+    let behaviour = Behaviour::new(log, model.expected());
+    let (by_model, samples) = sampled(&model, Followed::Logged(&behaviour), &starts, options)?;
+    let logged = Logged { returns: Return::new(log, of_returns(options)), model: Some(by_model) };
+    let record = of_log(log, &logged);
+    let compared = Compared { log, behaviour: &behaviour, samples: &samples };
+    plan(&model, &starts, (Some(logged), missingness, record), Some(compared), options)
 }
 
 /// The same from a log's summary, such as the evidence file of a fit. Evidence alone has no returns to compare the
@@ -131,30 +167,69 @@ pub fn plan_from_evidence(seen: impl Into<LogSummary>, options: &OfflineOptions)
         Some(Logged { returns: Some(Return::of(&knowledge, &sums, of_returns(options))?), model: None })
     });
     let missingness = seen.missingness.clone();
-    let assumptions = of_summary(&seen, seen.incomplete.is_some());
-    plan(&model_of(seen, options)?, &starts, (logged, missingness, assumptions), options)
+    let record = of_summary(&seen, seen.incomplete.is_some());
+    plan(&model_of(seen, options)?, &starts, (logged, missingness, record), None, options)
+}
+
+/// The steps of a log, and the behaviour policy with its posterior samples.
+#[derive(Clone, Copy)]
+struct Compared<'a> {
+    log: &'a Episodes,
+    behaviour: &'a Behaviour,
+    samples: &'a [f64],
 }
 
 fn plan(
     model: &Model,
     starts: &StartStates,
-    (logged, missingness, mut assumptions): (Option<Logged>, Vec<MissingnessTest>, Vec<Assumption>),
+    (logged, missingness, mut record): (Option<Logged>, Vec<MissingnessTest>, AssumptionRecord),
+    compared: Option<Compared<'_>>,
     options: &OfflineOptions,
 ) -> Result<SafePlan, OfflineError> {
+    let today = logged.and_then(|logged| logged.model).zip(compared);
     let candidate = |reading| -> Result<Candidate, OfflineError> {
         let policy_hs = model.plan(reading)?.policy_hs;
         let who = Followed::Policy(&policy_hs);
+        let (value, samples) = sampled(model, who, starts, options)?;
+        let difference =
+            today.map(|(today, compared)| paired([&samples, compared.samples], [value.by_prior, today.by_prior]));
         Ok(Candidate {
-            model: by_model(model, who, starts, options)?,
+            model: value,
             guaranteed: guaranteed(model, who, starts, options)?.map(|found| found.0),
+            difference,
             support: support_of(model, &policy_hs, starts, options),
             policy_hs,
         })
     };
     let mean = candidate(Estimator::Mean { prior: options.prior })?;
     let pessimistic = candidate(Estimator::Pessimistic(Sets::Mixture))?;
-    assumptions.push(overlap(&mean.support));
-    let recommendation = allowed(recommend(&mean, &pessimistic, logged), &assumptions);
+    let beyond = |plan: &Candidate| {
+        compared.map(|compared| extrapolation(compared.log, model, &plan.policy_hs, starts, options.seed))
+    };
+    record.push(overlap(&mean.support, beyond(&mean).as_ref()));
+    if let Some(Compared { log, .. }) = compared {
+        let checks = [&mean, &pessimistic].map(|plan| outcome_check(log, model, &plan.policy_hs));
+        record.push(outcomes(&worse(checks)?));
+    }
+    let (found, tier) = recommend(&mean, &pessimistic, logged);
+    let mut recommendation = allowed(found, &record);
+    let untested = deployed(recommendation, [&mean, &pessimistic]).and_then(beyond).and_then(|beyond| beyond.untested);
+    if let Some(on) = untested.filter(|on| on.share >= NO_OVERLAP) {
+        recommendation = Recommendation::NoOverlap { share: on.share };
+    }
+    let mut overturned_if = None;
+    if let (Some(compared), Some(plan)) = (compared, deployed(recommendation, [&mean, &pessimistic])) {
+        overturned_if = overturned(model, plan, compared, starts, options)?;
+        if overturned_if.is_some() {
+            recommendation = Recommendation::Sensitive { to: About::Missingness };
+        }
+    }
+    let tier = tier.filter(|_| deployed(recommendation, [&mean, &pessimistic]).is_some());
+    let recommended = compared.zip(today).zip(deployed(recommendation, [&mean, &pessimistic]));
+    let sensitivity = recommended.and_then(|((compared, (today, _)), plan)| {
+        let margin = plan.difference.map_or(0.0, |difference| plan.model.mean - today.mean - difference.low);
+        sensitivity(compared.log, model, &plan.policy_hs, starts, (today.mean, margin.max(0.0), options.prior))
+    });
     let is_key = |test: &MissingnessTest| !test.is_payment;
     let learns_from_incomplete = missingness.iter().any(is_key) && !model.evidence().view.knowledge.knows_mechanisms();
     let evidence = model.evidence().fingerprint();
@@ -163,46 +238,125 @@ fn plan(
         pessimistic,
         logged,
         missingness,
-        assumptions,
+        record,
         learns_from_incomplete,
         recommendation,
+        tier,
+        overturned_if,
+        sensitivity,
         evidence,
     })
+}
+
+/// The plan that a recommendation deploys, if it deploys one.
+fn deployed(found: Recommendation, [mean, pessimistic]: [&Candidate; 2]) -> Option<&Candidate> {
+    match found {
+        Recommendation::DeployMean => Some(mean),
+        Recommendation::DeployPessimistic => Some(pessimistic),
+        _ => None,
+    }
+}
+
+/// The check with the clearer shortfall.
+fn worse(checks: [LearnResult<OutcomeCheck>; 2]) -> LearnResult<OutcomeCheck> {
+    let [mean, pessimistic] = checks;
+    let p = |check: &OutcomeCheck| check.shortfall.as_ref().map_or(1.0, |found| found.p);
+    let (mean, pessimistic) = (mean?, pessimistic?);
+    Ok(if p(&pessimistic) < p(&mean) { pessimistic } else { mean })
+}
+
+/// The central 95 % of the posterior of a plan's value less that of the behaviour policy in the same world, with and
+/// without the prior.
+fn paired([plan, behaviour]: [&[f64]; 2], [of_plan, of_behaviour]: [f64; 2]) -> Interval {
+    let mut differences: Vec<f64> = plan.iter().zip(behaviour).map(|(a, b)| a - b).collect();
+    Interval::of_samples(&mut differences).stretched(of_behaviour - of_plan)
+}
+
+/// The violation of missing at random, in words, that would make a plan worse than the behaviour policy: every missing
+/// payment at one end of its range, or what follows an unrecorded next state as bad as possible.
+fn overturned(
+    model: &Model,
+    plan: &Candidate,
+    Compared { log, behaviour, .. }: Compared<'_>,
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> LearnResult<Option<String>> {
+    let mean = Estimator::Mean { prior: options.prior };
+    let gain = |model: &Model| -> LearnResult<f64> {
+        let plan = starts.mean(&model.value(mean, Followed::Policy(&plan.policy_hs))?);
+        Ok(plan - starts.mean(&model.value(mean, Followed::Logged(behaviour))?))
+    };
+    if log.unrecorded().lacks_payments() && model.expected().is_none() {
+        for (filled, amount) in model.bounding().into_iter().zip(["least", "greatest"]) {
+            if gain(filled)? <= 0.0 {
+                return Ok(Some(format!("every missing payment was the {amount} possible")));
+            }
+        }
+    }
+    if !log.unrecorded().dropped().is_empty() {
+        let world = log.knowledge().world();
+        let lowest = world.step_range()[0].min(if log.ends_early() { 0.0 } else { f64::INFINITY });
+        // Per stage, the plan's mean reward falls to the least possible one.
+        let per_stage = plan.model.mean / world.horizon() as f64 - lowest;
+        let lost = per_stage.max(0.0) * log.unrecorded().stages_left();
+        let less = log.share_dropped().into_iter().map(|share| share * lost).collect::<Vec<_>>();
+        if gain(&model.with_less(&less)?)? <= 0.0 {
+            let why = "the episodes whose next state was not recorded went on as badly as possible";
+            return Ok(Some(why.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// Restricts a recommendation to what the assumptions permit: nothing if one failed, no deployment if the check of
 /// logged returns was not run. A graph about which the log says too little is no obstacle: the confidence sets account
 /// for it.
-fn allowed(found: Recommendation, assumptions: &[Assumption]) -> Recommendation {
-    if let Some(failed) = assumptions.iter().find(|assumption| assumption.status == Status::Failed) {
+fn allowed(found: Recommendation, record: &AssumptionRecord) -> Recommendation {
+    if let Some(failed) = record.failed() {
         return Recommendation::Refused { because: failed.about };
     }
-    let unchecked = |of: &Assumption| of.status == Status::NotTested && of.about == About::LoggedReturns;
+    let unchecked = record.about(About::LoggedReturns).is_some_and(|of| of.status == Status::NotTested);
     match found {
-        Recommendation::DeployMean | Recommendation::DeployPessimistic if assumptions.iter().any(unchecked) => {
-            Recommendation::NotChecked
-        }
+        Recommendation::DeployMean | Recommendation::DeployPessimistic if unchecked => Recommendation::NotChecked,
         found => found,
     }
 }
 
-fn recommend(mean: &Candidate, pessimistic: &Candidate, logged: Option<Logged>) -> Recommendation {
+/// The recommendation by the bounds, else by the posterior, before assumptions are considered, and its tier.
+fn recommend(mean: &Candidate, pessimistic: &Candidate, logged: Option<Logged>) -> (Recommendation, Option<Tier>) {
     let Some(Logged { returns: Some(today), model: by_model }) = logged else {
-        return Recommendation::NothingToCompare;
+        return (Recommendation::NothingToCompare, None);
     };
+    let surely = |plan: &Candidate| plan.guaranteed.is_some_and(|bounds| bounds.low > today.guaranteed.high);
+    if surely(mean) {
+        return (Recommendation::DeployMean, Some(Tier::Guaranteed));
+    }
+    if surely(pessimistic) {
+        return (Recommendation::DeployPessimistic, Some(Tier::Guaranteed));
+    }
+    let probably = |plan: &Candidate| {
+        // With EM, how values are missing is assumed, and nothing is guaranteed: then nothing is recommended.
+        let is_complete = plan.guaranteed.is_some();
+        let is_supported = is_complete && plan.support.share < NO_OVERLAP && plan.support.thin < MOST_THIN;
+        is_supported && plan.difference.is_some_and(|difference| difference.low > 0.0)
+    };
+    if probably(mean) {
+        return (Recommendation::DeployMean, Some(Tier::Posterior));
+    }
+    if probably(pessimistic) {
+        return (Recommendation::DeployPessimistic, Some(Tier::Posterior));
+    }
+    (not_yet(mean, pessimistic, today, by_model), None)
+}
+
+/// Why nothing is recommended, and what would change that.
+fn not_yet(mean: &Candidate, pessimistic: &Candidate, today: Return, by_model: Option<OfflineValue>) -> Recommendation {
     let low = |plan: &Candidate| plan.guaranteed.map(|bounds| bounds.low);
     let (Some(_), Some(_)) = (low(mean), low(pessimistic)) else {
         let now = by_model.map_or(today.means.high, |value| value.mean);
         let better = mean.model.mean > now || pessimistic.model.mean > now;
         return if better { Recommendation::NotGuaranteed } else { Recommendation::NotBetter };
     };
-    let surely = |plan: &Candidate| low(plan).is_some_and(|low| low > today.guaranteed.high);
-    if surely(mean) {
-        return Recommendation::DeployMean;
-    }
-    if surely(pessimistic) {
-        return Recommendation::DeployPessimistic;
-    }
     // Both bounds tighten as 1/√episodes, except for the part due to incomplete logged returns.
     let most = today.means.high;
     let needed = |plan: &Candidate| {

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::assumptions::{AssumptionRecord, Declared, of_summary};
 use super::evaluate::{moments, possible};
 use super::fit::{Completed, Incomplete};
+use super::unrecorded::Unrecorded;
 use super::{GraphCheck, MissingnessTest};
 use crate::learn::{Evidence, Knowledge, NextStateRewards};
 
@@ -21,10 +23,14 @@ pub struct LogSummary {
     /// Steps with missing key variables, if EM is to impute them.
     pub(crate) incomplete: Option<Incomplete>,
     pub(crate) returns: Option<ReturnSums>,
+    /// Missing payments and next states, by row; `None` if they were not counted.
+    pub(crate) unrecorded: Option<Arc<Unrecorded>>,
     /// Missingness tests.
     pub(crate) missingness: Vec<MissingnessTest>,
     /// Result of the graph test; `None` if it was not run.
     pub(crate) graph: Option<GraphCheck>,
+    /// Statements about the log that its rows do not contain.
+    pub(crate) declared: Declared,
 }
 
 impl LogSummary {
@@ -35,14 +41,21 @@ impl LogSummary {
             next_state_rewards,
             incomplete: None,
             returns: None,
+            unrecorded: None,
             missingness: Vec::new(),
             graph: None,
+            declared: Declared::default(),
         }
     }
 
     /// The evidence.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
+    }
+
+    /// The assumptions that answers from the summary rest on, and whether the log contradicts them.
+    pub fn assumptions(&self) -> AssumptionRecord {
+        of_summary(self, false)
     }
 
     /// One missingness test for each variable and payment that is missing in some steps.

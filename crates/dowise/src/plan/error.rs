@@ -20,7 +20,7 @@ pub enum PlanError {
         horizon: usize,
     },
     /// A parameter that the plan needs is unknown.
-    #[error("{what} of {} is not given, so there is nothing to plan with; give it, or let a learner find out", .names.join(", "))]
+    #[error("{what} of {} is not given, so there is nothing to plan with; write it into the world file, estimate it with `dowise fit`, or let a learner find out with `dowise learn`", .names.join(", "))]
     Unknown {
         /// "the next value" or "the reward".
         what: &'static str,

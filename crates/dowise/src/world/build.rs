@@ -2,6 +2,7 @@
 
 mod allowed;
 mod check;
+mod contexts;
 mod distribution;
 mod effects;
 mod ends;
@@ -11,6 +12,7 @@ mod graph;
 mod grid;
 mod learned;
 mod limits;
+mod logged_levers;
 mod low_rank;
 mod marginalise;
 mod next_values;
@@ -27,15 +29,15 @@ mod time_index;
 
 use std::collections::HashSet;
 
-pub(crate) use check::{bare, nearest, quoted};
+pub(crate) use check::{bare, quoted};
 use limits::LONGEST_HORIZON;
 pub(crate) use limits::{MOST_ENTRIES, MOST_VALUES, MOST_VALUES_IN_ALL, too_many_values};
+pub(crate) use logged_levers::{adjusted, spread};
 
 use self::check::Check;
 use self::graph::Arrows;
 use super::{
-    Assumed, Form, Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError,
-    WorldSpec, unread,
+    Assumed, Form, Kind, Mechanism, MechanismSpec, Problem, VarId, Variable, VariableSpec, World, WorldError, WorldSpec,
 };
 use crate::Space;
 
@@ -64,7 +66,13 @@ impl World {
     /// ```
     pub fn new(spec: WorldSpec) -> Result<World, WorldError> {
         let mut check = Check::default();
-        let spec = time_index::with_clock(&spec).unwrap_or(spec);
+        let mut spec = time_index::expanded(&spec).unwrap_or(spec);
+        contexts::stay(&mut spec);
+        // A hidden variable that acts on a next value cannot stay in a world, so that these are adjusted for here.
+        let mut together = spec.clone();
+        spread(&mut together, &[]);
+        let (spec, notes) = adjusted(&together, &|_| false).unwrap_or((spec, Vec::new()));
+        notes.into_iter().for_each(|note| check.push(Problem::note("adjusted", note)));
         let built = build(&spec, &mut check);
         match (check.finish(), built) {
             (Ok(findings), Some(world)) => Ok(World { findings, ..world }),
@@ -111,7 +119,7 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
 
     let (transitions, mechanisms, rewards) = (transitions?, mechanisms?, rewards?);
     let (interventions, start, state_space) = (interventions?, start?, state_space?);
-    let (mechanisms, habits) = graph::settle(check, mechanisms, &interventions, &levers, &keys, &hidden);
+    let (mechanisms, behaviour_mechanisms) = graph::settle(check, mechanisms, &interventions, &levers, &keys, &hidden);
     let mechanisms = graph::parents_first(mechanisms);
     let mut world = World {
         name: spec.name.clone(),
@@ -126,7 +134,8 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         hidden,
         transitions,
         mechanisms,
-        habits,
+        behaviour_mechanisms,
+        unmoved: unmoved(spec),
         rewards,
         reward_range: reward_range?,
         interventions,
@@ -136,14 +145,14 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
         low_rank: None,
         joined: Vec::new(),
         tied: false,
-        clock: None,
+        time_index: None,
         findings: Vec::new(),
         sources: Vec::new(),
     };
     if !check.sum_out_hidden(&mut world) {
         return None;
     }
-    world.clock = time_index::clock(&world);
+    world.time_index = time_index::of(&world);
     check.next_terms(&world, &spec.rewards);
     if check.count_pairs(&world) && check.errors() == 0 {
         review::review(check, &world);
@@ -152,12 +161,16 @@ fn build(spec: &WorldSpec, check: &mut Check) -> Option<World> {
     Some(world)
 }
 
+/// Levers with `parents = []` and no numbers: nothing recorded or hidden acted on them in a log.
+fn unmoved(spec: &WorldSpec) -> Vec<String> {
+    let is_lever = |name: &str| spec.variables.iter().any(|v| v.name.value == name && v.kind == Kind::Lever);
+    let stated = spec.mechanisms.iter().filter(|m| m.parents.is_empty() && matches!(m.form, Form::Unknown));
+    let names = stated.filter(|m| m.children.len() == 1).filter_map(|m| m.children[0].value.get());
+    names.filter(|name| is_lever(name)).cloned().collect()
+}
+
 fn check_horizon(spec: &WorldSpec, check: &mut Check) -> Option<usize> {
-    let horizon = spec.horizon.value;
-    if horizon == unread::HORIZON {
-        check.pass_over();
-        return None;
-    }
+    let horizon = check.read(&spec.horizon.value)?;
     let problem = if horizon == 0 {
         Problem::error("horizon", "the horizon is 0").help("an episode has at least one step")
     } else if horizon > LONGEST_HORIZON {
@@ -183,7 +196,12 @@ fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
     }
     for (i, spec) in specs.iter().enumerate() {
         let name = &spec.name.value;
-        let kind = spec.kind.describe();
+        let kind = spec.kind.get().copied();
+        if kind.is_none() {
+            check.kindless.insert(VarId(i as u16));
+        }
+        let of_kind = kind.unwrap_or(Kind::Hidden);
+        let kind = of_kind.describe();
         if name.is_empty() {
             check.push(
                 Problem::error("empty-name", format!("a {kind} has an empty name"))
@@ -194,7 +212,7 @@ fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
         let id = VarId(i as u16);
         if let Some(&first) = check.index.get(name) {
             let other = check.variables[first.ix()].kind;
-            let message = if other == spec.kind {
+            let message = if other == of_kind {
                 format!("two {kind}s are called \"{name}\"")
             } else {
                 format!("both a {} and a {kind} are called \"{name}\"", other.describe())
@@ -205,30 +223,26 @@ fn declare(specs: &[VariableSpec], check: &mut Check) -> bool {
         } else {
             check.index.insert(name.clone(), id);
         }
-        let unread = spec.values.iter().filter(|v| v.value == unread::NAME).count();
-        if unread > 0 {
+        if spec.values.iter().any(|v| v.value.get().is_none()) {
             check.open.insert(id);
-        }
-        if unread == unread::KINDLESS {
-            check.kindless.insert(id);
         }
         check.places.push(spec.name.at);
         let before = check.errors();
-        check_values(spec, check);
+        check_values(spec, kind, check);
         if check.errors() > before {
             check.open.insert(id);
         }
-        let values = spec.values.iter().map(|v| v.value.clone()).collect();
-        check.variables.push(Variable { name: name.clone(), kind: spec.kind, values });
+        let values = spec.values.iter().map(|v| v.value.get().cloned().unwrap_or_default()).collect();
+        check.variables.push(Variable { name: name.clone(), kind: of_kind, values });
     }
     true
 }
 
-fn check_values(spec: &VariableSpec, check: &mut Check) {
+fn check_values(spec: &VariableSpec, kind: &str, check: &mut Check) {
     let name = &spec.name.value;
     let at = spec.values_at.or(spec.name.at);
     if spec.values.is_empty() {
-        let message = format!("{} \"{name}\" has no values", spec.kind.describe());
+        let message = format!("{kind} \"{name}\" has no values");
         check.push(Problem::error("empty-domain", message).help("list at least one").at(at));
     }
     if spec.values.len() > MOST_VALUES {
@@ -239,14 +253,12 @@ fn check_values(spec: &VariableSpec, check: &mut Check) {
     let mut seen = HashSet::new();
     for value in &spec.values {
         let at = value.at.or(at);
-        if value.value == unread::NAME {
-            continue;
-        }
-        if value.value == "*" {
+        let Some(value) = value.value.get() else { continue };
+        if value == "*" {
             let message = format!("a value of \"{name}\" is called \"*\", which means any value in rows");
             check.push(Problem::error("reserved", message).help("give it another name").at(at));
-        } else if !seen.insert(&value.value) {
-            let message = format!("\"{name}\" has two values called \"{}\"", value.value);
+        } else if !seen.insert(value) {
+            let message = format!("\"{name}\" has two values called \"{value}\"");
             check.push(Problem::error("duplicate-value", message).help("rename or remove one of them").at(at));
         }
     }

@@ -1,8 +1,8 @@
 //! Builder of worlds in code, by names: the contents of a world file as chained calls.
 
 use super::{
-    EndSpec, ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Outcome, Pattern, RewardForm, RewardRow,
-    RewardSpec, RowSpec, SetSpec, StartRow, StartSpec, VariableSpec, World, WorldError, WorldSpec,
+    EndSpec, ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Name, Outcome, Pattern, RewardForm,
+    RewardRow, RewardSpec, RowSpec, SetSpec, StartRow, StartSpec, VariableSpec, World, WorldError, WorldSpec, Written,
 };
 
 /// A world under construction.
@@ -112,10 +112,10 @@ impl WorldBuilder {
 
     /// A variable of any kind.
     pub fn variable(mut self, kind: Kind, name: impl Into<String>, values: impl Into<Values>) -> WorldBuilder {
-        let values = values.into().0.into_iter().map(Located::from).collect();
+        let values = values.into().0.into_iter().map(Name::from).collect();
         self.spec.variables.push(VariableSpec {
             name: Located::from(name.into()),
-            kind,
+            kind: kind.into(),
             values,
             values_at: None,
             costs: vec![],
@@ -177,7 +177,7 @@ impl WorldBuilder {
         range: Option<[f64; 2]>,
         random: bool,
     ) -> WorldBuilder {
-        let (name, range) = (Located::from(name), range.map(Located::from));
+        let (name, range) = (Located::from(name), range.map(Into::into));
         self.spec.rewards.push(RewardSpec {
             name,
             scope: scope.located(),
@@ -270,8 +270,8 @@ pub struct Names(Vec<String>);
 pub struct Values(Vec<String>);
 
 impl Names {
-    fn located(self) -> Vec<Located<String>> {
-        self.0.into_iter().map(Located::from).collect()
+    fn located(self) -> Vec<Name> {
+        self.0.into_iter().map(Name::from).collect()
     }
 }
 
@@ -336,7 +336,6 @@ forms! {
     Vec<RowSpec> => Form::Rows,
     Vec<f64> => RewardForm::Table,
     Vec<RewardRow> => RewardForm::Rows,
-    Vec<f64> => Outcome::Probabilities,
     &str => Outcome::Is,
 }
 
@@ -352,8 +351,14 @@ impl<const N: usize> From<[f64; N]> for RewardForm {
     }
 }
 
+impl From<Vec<f64>> for Outcome {
+    fn from(probabilities: Vec<f64>) -> Outcome {
+        Outcome::Probabilities(probabilities.into_iter().map(Written::from).collect())
+    }
+}
+
 impl<const N: usize> From<[f64; N]> for Outcome {
     fn from(probabilities: [f64; N]) -> Outcome {
-        Outcome::Probabilities(probabilities.into())
+        Vec::from(probabilities).into()
     }
 }

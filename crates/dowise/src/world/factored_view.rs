@@ -163,11 +163,11 @@ fn explain(world: &World, dependent: &[Dependent], outside: &[Outside]) -> Strin
     if let Some(first) = outside.first() {
         let more = match outside.len() - 1 {
             0 => String::new(),
-            1 => " (one more factor is alike)".into(),
-            n => format!(" ({n} more factors are alike)"),
+            1 => " (the same holds for one more factor)".into(),
+            n => format!(" (the same holds for {n} more factors)"),
         };
         sentences.push(format!(
-            "Through the causes, the next {} depends on {} as well, outside its scope{more}.",
+            "After marginalising the key variables, the next {} also depends on {}, outside its scope{more}.",
             first.factor,
             listed(&first.depends_on)
         ));

@@ -18,9 +18,9 @@ mod problem;
 mod size;
 mod spec;
 mod step_dag;
-pub(crate) mod unread;
 mod variable;
 mod write;
+mod written;
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub use analysis::{Analysis, Bound, Cells, Unknown, VariableSize};
 pub use assumed::{Assumed, LearnedForm};
 pub(crate) use assumed::{FormEffect, FormNumbers};
 pub(crate) use basis::Basis;
-pub(crate) use build::{MOST_VALUES, MOST_VALUES_IN_ALL, nearest, too_many_values};
+pub(crate) use build::{MOST_VALUES, MOST_VALUES_IN_ALL, adjusted, spread, too_many_values};
 pub use builder::{Names, Values, WorldBuilder};
 pub(crate) use continuation::Continuation;
 pub use continuation::{Feature, Unsupported};
@@ -39,11 +39,13 @@ pub use interventions::{Action, Forbid, Interventions, LeverRule};
 pub use low_rank::LowRank;
 pub use naming::{Given, GivenValue, NamingError};
 pub use parts::{MechanismPart, WorldParts};
-pub use problem::{At, Finding, Located, Place, Problem, Severity, Source, WorldError};
+pub use problem::WorldError;
 pub use spec::*;
 pub use variable::{Kind, VarId, Variable};
+pub use written::{Name, Number, Written};
 
 use crate::Space;
+pub use crate::diagnostics::{At, Finding, Located, Place, Problem, Severity, Source};
 
 /// P(children | parents), as a table or unknown.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +119,9 @@ pub struct World {
     /// Parents before children. Every key and hidden variable is the child of exactly one, a lever of at most one.
     pub(crate) mechanisms: Vec<Mechanism>,
     /// Behaviour mechanisms: parents of levers that every intervention sets.
-    pub(crate) habits: Vec<Mechanism>,
+    pub(crate) behaviour_mechanisms: Vec<Mechanism>,
+    /// Levers that the file declares to be set by nothing, so that they share no hidden cause with other levers.
+    pub(crate) unmoved: Vec<String>,
     pub(crate) rewards: Vec<RewardTerm>,
     pub(crate) reward_range: [f64; 2],
     pub(crate) interventions: Interventions,
@@ -133,7 +137,7 @@ pub struct World {
     /// or not.
     pub(crate) tied: bool,
     /// The time index as a state factor, if there is one.
-    pub(crate) clock: Option<VarId>,
+    pub(crate) time_index: Option<VarId>,
     pub(crate) findings: Vec<Problem>,
     /// The texts that it was read from, for the locations of `findings`.
     pub(crate) sources: Vec<Source>,
@@ -174,13 +178,13 @@ impl World {
     }
 
     /// The time index as a state factor, if there is one: `stage`, from 1.
-    pub fn clock(&self) -> Option<VarId> {
-        self.clock
+    pub fn time_index(&self) -> Option<VarId> {
+        self.time_index
     }
 
     /// Whether a state can occur at a stage (from 0): its time index, if there is one, equals that stage.
     pub fn occurs_at(&self, stage: usize, state: usize) -> bool {
-        self.clock.is_none_or(|id| self.state_space.digit(state, self.state_axis(id)) == stage)
+        self.time_index.is_none_or(|id| self.state_space.digit(state, self.state_axis(id)) == stage)
     }
 
     /// Whether a state is terminal.
@@ -240,8 +244,8 @@ impl World {
 
     /// Behaviour mechanisms: parents of levers that every intervention sets. Plans do not need them, but the behaviour
     /// policy of a log may depend on them: a hidden parent that also affects the outcome confounds the lever's effect.
-    pub fn habits(&self) -> &[Mechanism] {
-        &self.habits
+    pub fn behaviour_mechanisms(&self) -> &[Mechanism] {
+        &self.behaviour_mechanisms
     }
 
     /// Reward terms.
@@ -300,7 +304,7 @@ impl World {
     }
 
     /// Whether states are enumerable at every stage. Otherwise plans and tables are impossible;
-    /// [`VisitedStatesLearner`](crate::linear::VisitedStatesLearner) learns from visited states.
+    /// [`LinearLearner`](crate::linear::LinearLearner) learns from visited states.
     pub fn is_enumerable(&self) -> bool {
         build::is_enumerable(&self.state_space, self.horizon)
     }

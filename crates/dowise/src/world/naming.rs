@@ -1,6 +1,7 @@
 //! Names of states, interventions and values: conversion to and from numbers, with errors by name.
 
-use super::{Action, LeverRule, VarId, World, nearest};
+use super::{Action, LeverRule, VarId, World};
+use crate::messages::nearest;
 
 /// A state, an intervention or values of variables as user input.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +71,7 @@ pub enum NamingError {
         names: Vec<String>,
     },
     /// An unknown value of a variable.
-    #[error("\"{variable}\" has no value {value}; it has 0 to {}, called {}", .values.len() - 1, some(.values))]
+    #[error("\"{variable}\" has no value {value}; it has {}", some(.values))]
     Value {
         /// The variable.
         variable: String,
@@ -342,7 +343,7 @@ mod tests {
             "there is no state factor \"loyalti\", did you mean \"loyalty\"?; there are loyalty, willingness, purse";
         assert_eq!(text, expected);
         let text = says([("loyalty", "fans"), ("willingness", "low"), ("purse", "modest")].into());
-        assert_eq!(text, "\"loyalty\" has no value fans; it has 0 to 2, called new, regular, fan");
+        assert_eq!(text, "\"loyalty\" has no value fans; it has new, regular, fan");
         assert_eq!(
             says([("loyalty", "fan"), ("purse", "modest")].into()),
             "the state factor \"willingness\" is not given"

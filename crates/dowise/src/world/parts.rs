@@ -52,7 +52,7 @@ impl World {
         let spec = &mut stated.spec;
         let n_state = spec.transitions.len().min(parts.mechanisms.len());
         let learn: Vec<_> = spec.transitions.iter().chain(&spec.mechanisms).map(|m| m.learn.clone()).collect();
-        let children = |m: &MechanismSpec| m.children.iter().map(|c| c.value.clone()).collect::<Vec<_>>();
+        let children = |m: &MechanismSpec| m.children.iter().filter_map(|c| c.value.get().cloned()).collect::<Vec<_>>();
         let names: Vec<Vec<String>> = spec.transitions.iter().chain(&spec.mechanisms).map(children).collect();
         let said = |of: &[String]| names.iter().position(|s| s == of).and_then(|i| learn[i].clone());
         // Low-rank transitions in the text have no table.
@@ -72,8 +72,8 @@ impl World {
         // Behaviour mechanisms are in the text, with their numbers.
         let in_parts: Vec<MechanismSpec> = made.collect();
         let is_in_parts = |m: &MechanismSpec| in_parts.iter().any(|other| children(other) == children(m));
-        let habits: Vec<MechanismSpec> = spec.mechanisms.drain(..).filter(|m| !is_in_parts(m)).collect();
-        spec.mechanisms = in_parts.into_iter().chain(habits).collect();
+        let behaviour_mechanisms: Vec<MechanismSpec> = spec.mechanisms.drain(..).filter(|m| !is_in_parts(m)).collect();
+        spec.mechanisms = in_parts.into_iter().chain(behaviour_mechanisms).collect();
         for (term, table) in spec.rewards.iter_mut().zip(parts.rewards) {
             term.form = table.map_or(RewardForm::Unknown, |t| RewardForm::Table(t.to_vec()));
         }

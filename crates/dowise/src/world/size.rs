@@ -26,7 +26,7 @@ impl World {
             };
             size_of::<Mechanism>() + ids + form
         };
-        let mechanisms = self.transitions.iter().chain(&self.mechanisms).chain(&self.habits);
+        let mechanisms = self.transitions.iter().chain(&self.mechanisms).chain(&self.behaviour_mechanisms);
         let rewards = self.rewards.iter().map(|r| size_of_val(r) + r.name.len() + list(&r.scope) + list(&r.next));
         let start = match &self.start {
             Start::Product(factors) => lists(factors),

@@ -3,8 +3,9 @@
 //! A world file is read into a [`WorldSpec`]; programs may also fill one in. [`World::new`](crate::World::new)
 //! validates and compiles it.
 
-use super::problem::{At, Located};
 use super::variable::Kind;
+use super::written::{Name, Number, Written};
+use crate::diagnostics::{At, Located};
 
 /// The contents of a world file.
 #[derive(Clone, Debug)]
@@ -14,9 +15,9 @@ pub struct WorldSpec {
     /// A short description.
     pub about: String,
     /// Number of steps in an episode (H).
-    pub horizon: Located<u64>,
+    pub horizon: Located<Written<u64>>,
     /// The discount factor per step, above 0 and at most 1; `None`: 1.
-    pub discount: Option<Located<f64>>,
+    pub discount: Option<Number>,
     /// Terminal states: one of these conditions holds, and no reward follows.
     pub ends: Vec<EndSpec>,
     /// All variables; their order within a kind is the order used everywhere.
@@ -30,7 +31,7 @@ pub struct WorldSpec {
     /// Reward terms; the reward is their sum less the costs of the levers set.
     pub rewards: Vec<RewardSpec>,
     /// Declared range of the sum of all reward terms, before costs.
-    pub reward_range: Option<Located<[f64; 2]>>,
+    pub reward_range: Option<Located<Written<[f64; 2]>>>,
     /// The allowed interventions.
     pub interventions: InterventionSpec,
     /// The initial-state distribution.
@@ -43,22 +44,22 @@ pub struct VariableSpec {
     /// Its name.
     pub name: Located<String>,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: Written<Kind>,
     /// Names of its values, in order.
-    pub values: Vec<Located<String>>,
+    pub values: Vec<Name>,
     /// Location of the list of values.
     pub values_at: Option<At>,
     /// Levers only: cost of setting it to a value. Other values cost nothing.
-    pub costs: Vec<(Located<String>, Located<f64>)>,
+    pub costs: Vec<(Name, Number)>,
 }
 
 /// P(children | parents).
 #[derive(Clone, Debug)]
 pub struct MechanismSpec {
     /// The variables that it determines: one, or several for a joint table.
-    pub children: Vec<Located<String>>,
+    pub children: Vec<Name>,
     /// Its parents; table rows run over these, the first slowest.
-    pub parents: Vec<Located<String>>,
+    pub parents: Vec<Name>,
     /// Its numbers; [`Form::Unknown`]: to be learned.
     pub form: Form,
     /// How learners learn it; `None`: they know its numbers, if there are any.
@@ -102,14 +103,14 @@ pub enum Form {
     /// Binary variables: P(second value) = 1 − (1 − leak) Π (1 − amount of each parent's value).
     NoisyOr {
         /// Probability of the second value without any push.
-        leak: Located<f64>,
+        leak: Number,
         /// Push of each parent's value, each in [0, 1].
         effects: Vec<Effect>,
     },
     /// P(value) ∝ exp(base + Σ effects). A binary variable needs one number: the log-odds of the second value.
     Logit {
         /// One number per value, or one for binary variables.
-        base: Vec<f64>,
+        base: Vec<Written<f64>>,
         /// Added for each parent's value; as many numbers as `base`.
         effects: Vec<Effect>,
     },
@@ -119,7 +120,7 @@ pub enum Form {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Nested {
     /// A number.
-    Number(f64),
+    Number(Written<f64>),
     /// A list of lists or of numbers.
     List(Vec<Located<Nested>>),
 }
@@ -152,7 +153,7 @@ pub struct Effect {
     /// Its value.
     pub value: Located<String>,
     /// The amount(s).
-    pub amounts: Vec<f64>,
+    pub amounts: Vec<Written<f64>>,
     /// Location of the amount.
     pub at: Option<At>,
 }
@@ -160,7 +161,7 @@ pub struct Effect {
 /// A pattern over variables and values; other variables match anything.
 ///
 /// A value may be a comparison along the order of values, such as `>= high` or `!= none`; `*` is any value.
-pub type Pattern = Vec<(Located<String>, Vec<Located<String>>)>;
+pub type Pattern = Vec<(Name, Vec<Name>)>;
 
 /// A condition on the number of matching variables.
 #[derive(Clone, Debug)]
@@ -185,9 +186,9 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// All variables that it names.
-    pub(crate) fn names(&self) -> Vec<&Located<String>> {
-        self.when.iter().chain(self.counts.iter().flat_map(|count| &count.of)).map(|(name, _)| name).collect()
+    /// All readable names of variables in it.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
+        self.when.iter().chain(self.counts.iter().flat_map(|count| &count.of)).filter_map(|(name, _)| name.value.get())
     }
 }
 
@@ -221,19 +222,19 @@ pub struct RowSpec {
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// A probability for every value, in order (for a joint table: last child fastest).
-    Probabilities(Vec<f64>),
+    Probabilities(Vec<Written<f64>>),
     /// Probabilities by value; values not named have none. For a joint table a value is written `a|b|c`.
-    Named(Vec<(Located<String>, Located<f64>)>),
+    Named(Vec<(Name, Number)>),
     /// Certainly this value.
-    Is(Located<String>),
+    Is(Name),
     /// The same value as this parent (by name).
-    SameAs(Located<String>),
+    SameAs(Name),
     /// A random shift along the ordered values, clamped at the ends.
     Shift {
         /// The parent to shift from; by default a state factor shifts from itself.
-        of: Option<Located<String>>,
+        of: Option<Name>,
         /// (shift, probability)
-        by: Vec<(i64, f64)>,
+        by: Vec<(i64, Written<f64>)>,
     },
     /// The values of this form for the covered configurations: [`Form::Logit`] or [`Form::NoisyOr`].
     Form(Box<Form>),
@@ -246,11 +247,11 @@ pub struct RewardSpec {
     pub name: Located<String>,
     /// Its scope: state factors, key variables and (hybrid worlds) levers; `next.x` is the next value of the state
     /// factor x.
-    pub scope: Vec<Located<String>>,
+    pub scope: Vec<Name>,
     /// The expected reward for every configuration, or unknown.
     pub form: RewardForm,
     /// Range of one payment of this term; required if it is unknown or random.
-    pub range: Option<Located<[f64; 2]>>,
+    pub range: Option<Located<Written<[f64; 2]>>>,
     /// Whether payments are random: one of the ends of `range`, with the mean given by the form.
     pub random: bool,
     /// Whether learners have to learn it although its numbers are given, for planning and simulation.
@@ -273,11 +274,11 @@ pub enum RewardForm {
     /// Rows with patterns; the first match applies.
     Rows(Vec<RewardRow>),
     /// By the values of the only variable of the scope; other values pay nothing.
-    Named(Vec<(Located<String>, Located<f64>)>),
+    Named(Vec<(Name, Number)>),
     /// base + Σ effects.
     Sum {
         /// Constant part.
-        base: f64,
+        base: Written<f64>,
         /// One amount each.
         effects: Vec<Effect>,
     },
@@ -289,7 +290,7 @@ pub struct RewardRow {
     /// The configurations that it covers.
     pub when: Condition,
     /// The expected reward there.
-    pub value: Located<f64>,
+    pub value: Number,
     /// Location of the row.
     pub at: Option<At>,
 }
@@ -316,7 +317,7 @@ pub enum SetSpec {
     /// Any subset of at most this many.
     AtMost(Located<u64>),
     /// Exactly these: each a list of (lever, value); an empty one leaves all levers alone.
-    List(Vec<Vec<(Located<String>, Located<String>)>>),
+    List(Vec<Vec<(Name, Name)>>),
 }
 
 /// In states that match `when`, no intervention may set every lever in `levers` to one of the values listed for it.
@@ -356,7 +357,7 @@ pub struct StartPart {
     /// The condition on the initial state.
     pub when: Condition,
     /// Relative weight.
-    pub weight: Located<f64>,
+    pub weight: Number,
     /// Its location.
     pub at: Option<At>,
 }
@@ -365,9 +366,9 @@ pub struct StartPart {
 #[derive(Clone, Debug)]
 pub struct StartRow {
     /// (state factor, value)
-    pub state: Vec<(Located<String>, Located<String>)>,
+    pub state: Vec<(Name, Name)>,
     /// Relative weight.
-    pub weight: Located<f64>,
+    pub weight: Number,
 }
 
 /// Features φ(s, z) for linear learners, as written by the user; validated by

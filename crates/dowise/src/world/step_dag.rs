@@ -12,7 +12,7 @@ impl World {
     /// The arrows within a step of a log: those of the mechanisms, and of the behaviour mechanisms by which levers may have been set.
     /// Nothing acts on the levers in `cut` but their behaviour mechanisms.
     pub(crate) fn step_dag(&self, cut: &[VarId]) -> Dag {
-        self.dag(self.mechanisms.iter().map(|m| (m, cut)).chain(self.habits.iter().map(|m| (m, &[][..]))))
+        self.dag(self.mechanisms.iter().map(|m| (m, cut)).chain(self.behaviour_mechanisms.iter().map(|m| (m, &[][..]))))
     }
 
     fn dag<'a>(&self, mechanisms: impl Iterator<Item = (&'a Mechanism, &'a [VarId])>) -> Dag {

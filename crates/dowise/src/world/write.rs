@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::build::{bare, quoted};
 use super::{
-    Assumed, Condition, CountSpec, FeatureMap, FormEffect, FormNumbers, Kind, LearnedForm, LeverRule, Located,
-    Mechanism, Pattern, Start, VarId, World,
+    Assumed, Condition, CountSpec, FeatureMap, FormEffect, FormNumbers, Kind, LearnedForm, LeverRule, Mechanism, Name,
+    Pattern, Start, VarId, World,
 };
 
 impl World {
@@ -83,8 +83,8 @@ impl World {
         if let Some(own) = self.mechanisms.iter().position(|m| m.children == [id]) {
             self.write_mechanism(out, &self.mechanisms[own], numbers.get(own).and_then(Option::as_ref));
         }
-        if let Some(habit) = self.habits.iter().find(|m| m.children == [id]) {
-            self.write_mechanism(out, habit, None);
+        if let Some(behaviour) = self.behaviour_mechanisms.iter().find(|m| m.children == [id]) {
+            self.write_mechanism(out, behaviour, None);
         }
     }
 
@@ -269,8 +269,8 @@ impl World {
 /// A condition as an inline table.
 fn condition(condition: &Condition) -> String {
     let pattern = |pattern: &Pattern| {
-        let part = |(name, values): &(Located<String>, Vec<Located<String>>)| {
-            format!("{} = {}", bare(&name.value), list(values.iter().map(|v| quoted(&v.value))))
+        let part = |(name, values): &(Name, Vec<Name>)| {
+            format!("{} = {}", bare(name.value.valid()), list(values.iter().map(|v| quoted(v.value.valid()))))
         };
         table(pattern.iter().map(part))
     };

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::build::{at_least, probability, table_len};
 use super::{GeneratorError, LinearWorldError};
 use crate::random::exponential;
-use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, Outcome, World};
+use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, World};
 
 /// Sizes that every linear world has, named like their settings.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +135,7 @@ impl Anchored {
             .next("s", ["s", "z"], Form::LowRank)
             .reward("r", ["s", "z"], reward)
             .reward_range([0.0, 1.0])
-            .start("s", Outcome::Probabilities(self.start));
+            .start("s", self.start);
         let builder = if self.learn_rewards { builder.rewards_to_learn([0.0, 1.0]) } else { builder };
         let low_rank = LowRankSpec { weights, next: vec![("s".into(), AnchorRows::Table(mu))], at: None };
         Ok(builder.build()?.with_features(&table(d, self.phi))?.with_low_rank(&low_rank)?)

@@ -10,7 +10,7 @@ pub(super) fn when(pairs: &[(&str, &str)]) -> Pattern {
 
 /// A row that shifts a state factor by these amounts with these probabilities (without those of probability 0).
 pub(super) fn shift_row(pattern: Pattern, by: &[(i64, f64)]) -> RowSpec {
-    let by = by.iter().copied().filter(|&(_, p)| p > 0.0).collect();
+    let by = by.iter().filter(|&&(_, p)| p > 0.0).map(|&(step, p)| (step, p.into())).collect();
     RowSpec { when: pattern.into(), outcome: Outcome::Shift { of: None, by }, at: None }
 }
 

@@ -4,6 +4,7 @@ use super::{
     DeepSea, GeneratorError, Linear, LinearCode, LinearDoses, LinearLock, LinearRiver, LinearWorldError, Paper,
     RiverSwim,
 };
+use crate::messages::nearest;
 use crate::world::{World, WorldError};
 
 /// The ready-made worlds.
@@ -151,7 +152,10 @@ const CAMPAIGN: &str = include_str!("../../worlds/campaign.toml");
 const TREATMENT: &str = include_str!("../../worlds/treatment.toml");
 
 fn template(name: &str) -> Result<Template, TemplateError> {
-    let unknown = || TemplateError::UnknownName { name: name.into(), nearest: nearest(name, names().iter().copied()) };
+    let unknown = || TemplateError::UnknownName {
+        name: name.into(),
+        nearest: nearest(name, names().iter().copied()).map(str::to_owned),
+    };
     Template::named(name).ok_or_else(unknown)
 }
 
@@ -350,13 +354,8 @@ fn chosen<G: Generator>(name: &str, choices: &[(&str, &str)]) -> Result<G, Templ
 }
 
 fn unknown_setting(world: &str, key: &str) -> TemplateError {
-    let nearest = nearest(key, settings(world).iter().map(|s| s.key));
+    let nearest = nearest(key, settings(world).iter().map(|s| s.key)).map(str::to_owned);
     TemplateError::UnknownSetting { world: world.into(), key: key.into(), nearest }
-}
-
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    let scored = known.map(|k| (strsim::jaro_winkler(name, k), k));
-    scored.filter(|&(score, _)| score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, k)| k.to_owned())
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {

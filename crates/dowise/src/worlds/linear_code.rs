@@ -5,7 +5,7 @@ use rand::RngExt;
 use super::anchored::Sizes;
 use super::build::{at_least, probability};
 use super::{GeneratorError, LinearWorldError};
-use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, Outcome, World};
+use crate::world::{AnchorRows, FeatureForm, FeatureSpec, Form, LowRankSpec, World};
 
 /// A river of places behind a word of symbols: S = places · letters^symbols, 10¹³ by default.
 ///
@@ -124,7 +124,7 @@ impl LinearCode {
         let all: Vec<&str> = ["place"].into_iter().chain(names.iter().map(String::as_str)).chain(["z"]).collect();
         for name in &names {
             builder = builder.state(name, letters).next(name, all.clone(), Form::LowRank);
-            builder = builder.start(name, Outcome::Probabilities(vec![1.0 / letters as f64; letters]));
+            builder = builder.start(name, vec![1.0 / letters as f64; letters]);
         }
         let mut reward = vec![0.0; places];
         (reward[0], reward[last]) = (CRUMB, 1.0);

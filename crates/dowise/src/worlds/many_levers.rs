@@ -79,7 +79,7 @@ impl ManyLevers {
             let mut effects = Vec::new();
             for &(parent, n) in &parents {
                 for v in 0..n {
-                    let amounts = vec![rng.random_range(-1.0..1.0)];
+                    let amounts = vec![rng.random_range(-1.0..1.0).into()];
                     effects.push(Effect {
                         parent: parent.as_str().into(),
                         value: v.to_string().as_str().into(),
@@ -89,7 +89,7 @@ impl ManyLevers {
                 }
             }
             let names: Vec<&String> = parents.iter().map(|(name, _)| *name).collect();
-            builder = builder.mechanism(key.as_str(), names, Form::Logit { base: vec![0.0], effects });
+            builder = builder.mechanism(key.as_str(), names, Form::Logit { base: vec![0.0.into()], effects });
         }
         let acting = |i: usize| keys.iter().skip(if self.sparse { i * own } else { 0 }).take(own);
         let scopes: Vec<Vec<&String>> =

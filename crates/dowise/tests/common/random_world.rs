@@ -2,8 +2,8 @@
 
 use dowise::World;
 use dowise::world::{
-    EndSpec, ForbidSpec, Form, InterventionSpec, Kind, Located, MechanismSpec, Pattern, RewardForm, RewardSpec,
-    SetSpec, StartSpec, VariableSpec, WorldSpec,
+    EndSpec, ForbidSpec, Form, InterventionSpec, Kind, MechanismSpec, Name, Pattern, RewardForm, RewardSpec, SetSpec,
+    StartSpec, VariableSpec, WorldSpec,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -72,7 +72,7 @@ fn draw(rng: &mut ChaCha8Rng, sizes: &Sizes) -> WorldSpec {
             let n = rng.random_range(sizes.values[0]..=sizes.values[1]);
             variables.push(VariableSpec {
                 name: format!("{letter}{i}").into(),
-                kind,
+                kind: kind.into(),
                 values: (0..n).map(|v| format!("{letter}{i}_{v}").into()).collect(),
                 values_at: None,
                 costs: vec![],
@@ -143,14 +143,15 @@ fn continuation(rng: &mut ChaCha8Rng, spec: &mut WorldSpec) {
             .iter()
             .map(|n| {
                 let values = values(n);
-                let value = &values[rng.random_range(0..values.len())].value;
+                let value = values[rng.random_range(0..values.len())].value.get().expect("readable");
                 let sign = ["", ">= ", "!= "][rng.random_range(0..3)];
                 (n.as_str().into(), vec![format!("{sign}{value}").into()])
             })
             .collect();
         // Of a value that is the only one, nothing else is left.
-        let possible = |(n, v): &(Located<String>, Vec<Located<String>>)| {
-            !(v[0].value.starts_with("!=") && values(&n.value).len() == 1)
+        let possible = |(n, v): &(Name, Vec<Name>)| {
+            let [n, v] = [n, &v[0]].map(|name| name.value.get().expect("readable"));
+            !(v.starts_with("!=") && values(n).len() == 1)
         };
         if !when.is_empty() && when.iter().all(possible) {
             spec.ends.push(EndSpec { when: when.into(), at: None });
@@ -176,7 +177,7 @@ fn continuation(rng: &mut ChaCha8Rng, spec: &mut WorldSpec) {
 
 /// Names of the variables of these kinds.
 pub fn of_kind(variables: &[VariableSpec], kinds: &[Kind]) -> Vec<String> {
-    variables.iter().filter(|v| kinds.contains(&v.kind)).map(|v| v.name.value.clone()).collect()
+    variables.iter().filter(|v| kinds.iter().any(|&kind| v.kind == kind)).map(|v| v.name.value.clone()).collect()
 }
 
 /// Number of values of a variable.
@@ -185,7 +186,7 @@ pub fn size(variables: &[VariableSpec], name: &str) -> usize {
 }
 
 fn mechanism(children: Vec<String>, parents: Vec<String>, table: Vec<f64>) -> MechanismSpec {
-    let names = |list: Vec<String>| list.into_iter().map(|n| Located::new(n, None)).collect();
+    let names = |list: Vec<String>| list.into_iter().map(Name::from).collect();
     MechanismSpec {
         children: names(children),
         parents: names(parents),

@@ -1,21 +1,22 @@
 //! Ways to say the same world differently.
 
-use dowise::world::{Form, Kind, Located, RewardForm, SetSpec, WorldSpec};
+use dowise::world::{Form, Kind, Name, RewardForm, SetSpec, WorldSpec};
 
 use super::random_world::size;
 
 /// Adds a value to a variable that behaves exactly like an old one: in every table that depends on the variable its
 /// rows are repeated, and where the variable is decided the new value takes `share` of the old one's probability.
 pub fn repeat_value(spec: &mut WorldSpec, name: &str, old: usize, share: f64) {
-    let sizes = |spec: &WorldSpec, names: &[Located<String>]| -> Vec<usize> {
-        names.iter().map(|n| size(&spec.variables, &n.value)).collect()
+    let text = |name: &Name| name.value.get().expect("readable").clone();
+    let sizes = |spec: &WorldSpec, names: &[Name]| -> Vec<usize> {
+        names.iter().map(|n| size(&spec.variables, &text(n))).collect()
     };
     for i in 0..spec.mechanisms.len() + spec.transitions.len() {
         let is_transition = i >= spec.mechanisms.len();
         let m = if is_transition { &spec.transitions[i - spec.mechanisms.len()] } else { &spec.mechanisms[i] };
         let Form::Table(mut table) = m.form.clone() else { panic!("a table") };
-        let mut axes: Vec<(String, bool)> = m.parents.iter().map(|n| (n.value.clone(), false)).collect();
-        axes.extend(m.children.iter().map(|n| (n.value.clone(), true)));
+        let mut axes: Vec<(String, bool)> = m.parents.iter().map(|n| (text(n), false)).collect();
+        axes.extend(m.children.iter().map(|n| (text(n), true)));
         let mut lens = sizes(spec, &[&m.parents[..], &m.children[..]].concat());
         for (axis, (variable, is_child)) in axes.iter().enumerate() {
             if variable == name {
@@ -36,7 +37,8 @@ pub fn repeat_value(spec: &mut WorldSpec, name: &str, old: usize, share: f64) {
         spec.rewards[i].form = RewardForm::Table(table);
     }
     let variable = spec.variables.iter_mut().find(|v| v.name.value == name).expect("a variable");
-    let (word, new) = (variable.values[old].value.clone(), format!("{}_again", variable.values[old].value));
+    let word = text(&variable.values[old]);
+    let new = format!("{word}_again");
     variable.values.push(new.as_str().into());
     if let Some((_, cost)) = variable.costs.iter().find(|(v, _)| v.value == word).cloned() {
         variable.costs.push((new.as_str().into(), cost));
@@ -49,7 +51,7 @@ pub fn repeat_value(spec: &mut WorldSpec, name: &str, old: usize, share: f64) {
             }
         }
     }
-    if let (SetSpec::List(entries), Kind::Lever) = (&mut spec.interventions.set, kind) {
+    if let (SetSpec::List(entries), true) = (&mut spec.interventions.set, kind == Kind::Lever) {
         let mut more = entries.clone();
         more.iter_mut()
             .flatten()
@@ -80,5 +82,8 @@ pub fn scale_rewards(spec: &mut WorldSpec, by: f64) {
             table.iter_mut().for_each(|x| *x *= by);
         }
     }
-    spec.variables.iter_mut().flat_map(|v| &mut v.costs).for_each(|(_, cost)| cost.value *= by);
+    spec.variables
+        .iter_mut()
+        .flat_map(|v| &mut v.costs)
+        .for_each(|(_, cost)| cost.value = cost.value.map(|cost| cost * by));
 }

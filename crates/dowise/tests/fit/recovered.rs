@@ -226,3 +226,17 @@ fn what_the_best_plan_relies_on_adds_up_to_the_steps_of_an_episode() {
         assert!(used <= steps + 1e-9 && (lever || used >= steps - 1e-9), "{}: {used}", table.what);
     }
 }
+
+#[test]
+fn kept_rewards_are_known_although_learners_of_the_world_would_learn_them() {
+    let text = "dowise = 1\nhorizon = 1\n[state.s]\nvalues = 2\nnext = { p = [0.5, 0.5] }\nscope = []\n[lever.a]\nvalues = 2\n\
+                [key.k]\nvalues = 2\nparents = [\"a\"]\n[reward.r]\nscope = [\"k\"]\nvalue = [0.25, 0.5]\nlearn = true\nrange = [0, 1]";
+    let world = World::from_toml(text, "w.toml").unwrap();
+    let table = |keep: &[&str]| {
+        let keep = keep.iter().map(|&name| name.to_owned()).collect();
+        let fitting = Fitting::new(&world, FitOptions { keep, ..FitOptions::default() }).unwrap();
+        fitting.knowledge().rewards()[0].table.as_deref().map(<[f64]>::to_vec)
+    };
+    assert_eq!(table(&["rewards"]), Some(vec![0.25, 0.5]));
+    assert_eq!(table(&[]), None);
+}

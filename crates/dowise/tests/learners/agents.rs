@@ -1,7 +1,7 @@
 //! Every agent keeps the contract of the trait: decisions are allowed, and a policy stays fixed during its episode.
 
 use dowise::learn::Agent;
-use dowise::linear::{LinearLearner, LinearPreset, VisitedStatesLearner};
+use dowise::linear::{LinearLearner, LinearPreset};
 use dowise::simulate::{AtRandom, Outcome, SampledValueIteration};
 use dowise::worlds::{self, LinearLock};
 use dowise::{Action, Knowledge, LearnerSpec, Simulator, World};
@@ -112,10 +112,10 @@ fn linear_learners_keep_the_agent_contract() {
         let knowledge = Knowledge::of(simulator.world());
         keeps_the_agent_contract(name, &simulator, |_| Box::new(LinearLearner::new(&knowledge, options()).unwrap()));
         keeps_the_agent_contract(&format!("{name} over visited states"), &simulator, |_| {
-            Box::new(VisitedStatesLearner::new(&knowledge, options()).unwrap())
+            Box::new(LinearLearner::over_visited_states(&knowledge, options()).unwrap())
         });
         keeps_the_agent_contract(&format!("the policy learned by {name}"), &simulator, |simulator| {
-            let mut learner = VisitedStatesLearner::new(&knowledge, options()).unwrap();
+            let mut learner = LinearLearner::over_visited_states(&knowledge, options()).unwrap();
             decisions(name, simulator, &mut learner);
             Box::new(learner.learned_policy())
         });

@@ -97,7 +97,7 @@ fn saved_evidence_is_restored_and_what_cannot_be_is_refused_by_field() {
     let refused = |text: &str| Evidence::restore(&knowledge, &options, text).unwrap_err();
     let other = Evidence::restore(&arena.knowledge(), &options, &text).unwrap_err();
     assert!(matches!(other, EvidenceError::OtherView { .. }), "{other}");
-    assert!(matches!(refused("{}"), EvidenceError::Format(_)));
+    assert!(matches!(refused("{}"), EvidenceError::File(_)));
     assert!(refused(&text.replacen("\"version\":1", "\"version\":9", 1)).to_string().contains("version 9"));
     let field = |text: &str| match refused(text) {
         EvidenceError::Damaged { field, .. } => field,

@@ -1,6 +1,6 @@
 //! Why a learner would do what it does.
 
-use dowise::learn::{Agent, Causes, Estimate, Schedule, Sets, States, Width};
+use dowise::learn::{Agent, Causes, Estimate, Observation, Schedule, Sets, States, Width};
 use dowise::world::Action;
 use dowise::{Knowledge, Learner, Options, Preset};
 
@@ -124,7 +124,8 @@ fn counts_and_values_of_a_case_worked_out_by_hand() {
     assert_eq!((explanation.stage, explanation.state), (0, 0));
     let [first, second] = &explanation.preferred[..] else { panic!("two interventions") };
     assert_eq!((first.action, second.action), (Action(2), Action(1)));
-    assert_eq!((first.visits, second.visits), (0.25 * 2.0 + 0.75 * 4.0, 0.75 * 2.0 + 0.25 * 4.0));
+    assert_eq!(first.visits, Some(0.25 * 2.0 + 0.75 * 4.0));
+    assert_eq!(second.visits, Some(0.75 * 2.0 + 0.25 * 4.0));
     // Last stage, hoped: q(0, z=0) = 0 + 0.5/2, q(0, z=1) = min(1, 1 + 0.5/4) = 1; state 1 was never seen: 1.
     let v0: f64 = 0.25 * 0.25 + 0.75 * 1.0;
     // First stage: q(0, z=0) = (v0 + 1)/2 + 0.25, q(0, z=1) = 1 + 1 + 0.125 capped at 2.
@@ -135,4 +136,54 @@ fn counts_and_values_of_a_case_worked_out_by_hand() {
     let (m0, m1) = ((0.75 + 0.375) / 2.0, 1.375);
     assert!((first.mean - (0.25 * m0 + 0.75 * m1)).abs() < 1e-12);
     assert!((second.mean - (0.75 * m0 + 0.25 * m1)).abs() < 1e-12);
+}
+
+/// One state, two levers of two values, two key variables: `seen` follows from the first lever, `click` from the second.
+const BANNER: &str = r#"
+dowise = 1
+horizon = 1
+[state.s]
+values = 1
+scope = ["s"]
+next = [[1.0]]
+[lever.size]
+values = 2
+[lever.colour]
+values = 2
+[key.seen]
+values = 2
+parents = ["size"]
+p = [[0.5, 0.5], [0.2, 0.8]]
+[key.click]
+values = 2
+parents = ["seen", "colour"]
+p = [[[1.0, 0.0], [1.0, 0.0]], [[0.7, 0.3], [0.4, 0.6]]]
+[reward.r]
+scope = ["click"]
+value = [0.0, 1.0]
+[interventions]
+set = "all"
+"#;
+
+#[test]
+fn visits_of_a_bandit_are_those_of_its_mechanisms() {
+    let world = dowise::World::from_toml(BANNER, "banner.toml").unwrap();
+    let learner = |name: &str| name.parse::<dowise::LearnerSpec>().unwrap().learner(&world, 50, 1).unwrap();
+    let mut unknown = learner("graph-psrl:unknown=kernel");
+    let shown = [([0, 0], ["1", "0"]), ([0, 1], ["1", "1"]), ([0, 1], ["0", "0"]), ([1, 1], ["1", "1"])];
+    for (levers, keys) in shown {
+        let (action, knowledge) = (world.interventions().action(&levers.map(Some)), unknown.knowledge().clone());
+        let step = Observation::at(&knowledge, 0, 0).unwrap().did_action(&knowledge, action).unwrap();
+        let step = step.saw(&knowledge, [("seen", keys[0]), ("click", keys[1])]).unwrap();
+        unknown.learn(&step.then(&knowledge, 0).unwrap()).unwrap();
+    }
+    let visits = |levers: [usize; 2]| {
+        let action = world.interventions().action(&levers.map(Some));
+        let all = unknown.explain(0, 0, 9).unwrap().preferred;
+        all.iter().find(|p| p.action == action).unwrap().visits.unwrap()
+    };
+    // The size was shown 3 and 1 times, the colour 1 and 3 times.
+    assert_eq!([[0, 0], [0, 1], [1, 0], [1, 1]].map(visits), [1.0, 3.0, 1.0, 1.0]);
+    let known = learner("graph-psrl").explain(0, 0, 9).unwrap();
+    assert!(known.preferred.iter().all(|p| p.visits.is_none()), "{known:?}");
 }

@@ -17,6 +17,7 @@ mod following;
 mod forget;
 mod guard;
 mod invariants;
+mod log_check;
 mod optimism;
 mod prohibitive;
 mod save;

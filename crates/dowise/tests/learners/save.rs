@@ -117,7 +117,7 @@ fn another_world_another_version_and_damage_are_distinguished() {
     for other in [arena.knowledge(), Arena::new(small_worlds::one_factor(2)).knowledge().without_rewards()] {
         let message = refused(&other, &text);
         let expected = format!(
-            "the learner was saved for another world (or knew other things about it): fingerprint {}, here {}",
+            "the learner was saved for another world (or with other options `unknown`, `known` or `forms`): fingerprint {}, here {}",
             knowledge.fingerprint(),
             other.fingerprint()
         );
@@ -125,11 +125,12 @@ fn another_world_another_version_and_damage_are_distinguished() {
     }
     assert_eq!(
         refused(&knowledge, &text.replacen("\"version\":3", "\"version\":7", 1)),
-        "this is `dowise learner` version 7, and this dowise reads `dowise learner` version 3"
+        "this is `dowise learner` version 7, and this dowise reads `dowise learner` version 3; \
+         a newer dowise wrote it, with fields that this one does not know: update dowise"
     );
     assert_eq!(
         refused(&knowledge, &text.replacen("dowise learner", "dowise plan", 1)),
-        "this is `dowise plan` version 3, and this dowise reads `dowise learner` version 3"
+        "this is `dowise plan` version 3, and this dowise reads `dowise learner` version 3 here; give a file of that kind"
     );
     assert!(refused(&knowledge, "").starts_with("this is not a saved learner: "));
     assert!(refused(&knowledge, &text[..text.len() / 2]).starts_with("this is not a saved learner: "));

@@ -71,7 +71,7 @@ impl Resweep {
             shared: !options.stage_dependent,
             lambda: options.lambda,
             clip: vec![[0.0, world.horizon() as f64]; world.horizon()],
-            columns: cells.map(|(s, c)| learner.regressor(s, c).to_vec()).collect(),
+            columns: cells.map(|(s, c)| learner.enumerated().unwrap().regressor(s, c).to_vec()).collect(),
             knowledge,
             prob: if by_action { vec![(0..n_causes).map(one).collect(); world.n_states()] } else { of_keys },
         }

@@ -1,6 +1,6 @@
 //! Learners over visited states against learners over enumerable states: decisions, values, reasons and refusals.
 
-use dowise::linear::{Beta, Doubt, LinearLearner, LinearOptions, VisitedStatesLearner};
+use dowise::linear::{Beta, Doubt, LinearLearner, LinearOptions};
 use dowise::simulate::{Play, SampledValueIteration};
 use dowise::worlds::{Linear, LinearCode, LinearLock};
 use dowise::{Knowledge, Learner, LearnerSpec, Observation, Simulator, World, worlds};
@@ -12,7 +12,7 @@ use super::{options, weighed};
 fn compare(world: &World, options: LinearOptions, episodes: usize) {
     let knowledge = Knowledge::of(world);
     let mut listed = LinearLearner::new(&knowledge, options.clone()).unwrap();
-    let mut unlisted = VisitedStatesLearner::new(&knowledge, options).unwrap();
+    let mut unlisted = LinearLearner::over_visited_states(&knowledge, options).unwrap();
     let simulator = Simulator::new(world).unwrap();
     let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 7));
     for episode in 0..episodes {
@@ -22,13 +22,13 @@ fn compare(world: &World, options: LinearOptions, episodes: usize) {
     assert_eq!(listed.plans(), unlisted.plans());
     assert!(unlisted.plans() < episodes as u64 && unlisted.plans() > 2);
     // What they would deploy has all the steps made since the last plan, and is the same.
-    let (deployed, mut from_met) = (listed.learned_plan(), unlisted.learned_policy());
+    let (mut deployed, mut from_met) = (listed.learned_policy(), unlisted.learned_policy());
     for (stage, state) in (0..world.horizon()).flat_map(|h| (0..world.n_states()).map(move |s| (h, s))) {
-        let (of, with) = (deployed.action(stage, state), from_met.decide(stage, state).unwrap());
+        let (of, with) = (deployed.decide(stage, state).unwrap(), from_met.decide(stage, state).unwrap());
         assert!(of == with || world.has_ended(state), "stage {stage}, state {state}: {of:?} {with:?}");
     }
     // Values of the last plan at states that it knew, where nothing was met since.
-    let (now, before) = (unlisted.values(1), listed.plan());
+    let (now, before) = (unlisted.values(1), listed.enumerated().unwrap().plan());
     for (state, value) in now {
         assert!((value - before.value(1, state)).abs() < 1e-9, "{state}: {value} {}", before.value(1, state));
     }
@@ -122,7 +122,7 @@ proptest! {
         let world = Linear { states, causes, dimension: d, horizon, low_rank: true, seed, ..Linear::default() }.world().unwrap();
         let knowledge = Knowledge::of(&world);
         let mut listed = LinearLearner::new(&knowledge, options("c-lsvi-ucb", seed)).unwrap();
-        let mut unlisted = VisitedStatesLearner::new(&knowledge, options("c-lsvi-ucb", seed)).unwrap();
+        let mut unlisted = LinearLearner::over_visited_states(&knowledge, options("c-lsvi-ucb", seed)).unwrap();
         let simulator = Simulator::new(&world).unwrap();
         let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, seed));
         for _ in 0..20 {
@@ -139,7 +139,7 @@ fn its_reasons_and_doubts_are_those_of_the_learner_that_lists_states() {
         let spec: LearnerSpec = format!("c-lsvi-ucb:features={features},schedule=doubling").parse().unwrap();
         let options = || spec.linear_options(200, 3).unwrap();
         let mut listed = Learner::linear(&knowledge, options()).unwrap();
-        let mut unlisted = VisitedStatesLearner::new(&knowledge, options()).unwrap();
+        let mut unlisted = LinearLearner::over_visited_states(&knowledge, options()).unwrap();
         let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 7));
         (0..200).for_each(|_| assert_eq!(a.episode(&mut listed), b.episode(&mut unlisted)));
         for (stage, state) in [(0, 0), (1, 3), (3, 5), (5, 8)] {
@@ -151,7 +151,7 @@ fn its_reasons_and_doubts_are_those_of_the_learner_that_lists_states() {
             [&mut of, &mut with].into_iter().for_each(|list| list.sort_by_key(|p| p.action));
             for (a, b) in of.iter().zip(&with) {
                 assert_eq!(a.action, b.action);
-                for (x, y) in [(a.optimistic, b.optimistic), (a.mean, b.mean), (a.visits, b.visits)] {
+                for (x, y) in [(a.optimistic, b.optimistic), (a.mean, b.mean), (a.visits.unwrap(), b.visits.unwrap())] {
                     assert!((x - y).abs() <= 1e-7 * (1.0 + x.abs()), "{a:?} {b:?}");
                 }
             }
@@ -167,7 +167,7 @@ fn its_reasons_and_doubts_are_those_of_the_learner_that_lists_states() {
         let world = worlds::world("linear-lock", &[("causes", "4")]).unwrap();
         let spec: LearnerSpec = format!("c-blsvi:features={features}").parse().unwrap();
         let mut learner =
-            VisitedStatesLearner::new(&Knowledge::of(&world), spec.linear_options(300, 1).unwrap()).unwrap();
+            LinearLearner::over_visited_states(&Knowledge::of(&world), spec.linear_options(300, 1).unwrap()).unwrap();
         let simulator = Simulator::new(&world).unwrap();
         let mut play = Play::new(&simulator, 1);
         (0..300).for_each(|_| {
@@ -178,8 +178,11 @@ fn its_reasons_and_doubts_are_those_of_the_learner_that_lists_states() {
     assert_eq!(blind("world"), []);
     let found = blind("polynomial-1");
     assert!(matches!(found[..], [Doubt::Residuals { deviations, .. }] if deviations.abs() > 4.0), "{found:?}");
-    let few = VisitedStatesLearner::new(&Knowledge::of(&LinearCode::default().world().unwrap()), options("c-blsvi", 1))
-        .unwrap();
+    let few = LinearLearner::over_visited_states(
+        &Knowledge::of(&LinearCode::default().world().unwrap()),
+        options("c-blsvi", 1),
+    )
+    .unwrap();
     assert!(few.doubts()[0].to_string().contains("11 weights are fitted to 0 steps"));
     assert!(few.explain(99, 0, 3).is_err() && few.explain(0, 12345, 3).unwrap().preferred.len() == 3);
 }
@@ -189,7 +192,7 @@ fn a_step_that_was_not_taken_is_refused_as_by_a_session() {
     let world =
         LinearLock { states: 30, causes: 4, dimension: 5, horizon: 3, ..LinearLock::default() }.world().unwrap();
     let knowledge = Knowledge::of(&world);
-    let mut unlisted = VisitedStatesLearner::new(&knowledge, options("c-blsvi", 1)).unwrap();
+    let mut unlisted = LinearLearner::over_visited_states(&knowledge, options("c-blsvi", 1)).unwrap();
     let mut listed = Learner::linear(&knowledge, options("c-blsvi", 1)).unwrap();
     let mut session = listed.begin();
     unlisted.begin();
@@ -215,4 +218,63 @@ fn a_step_that_was_not_taken_is_refused_as_by_a_session() {
     // What was played elsewhere is learned from by its own door.
     unlisted.learn_observation(&seen(2, 9, action, 1)).unwrap();
     assert_eq!(unlisted.met(), 2);
+}
+
+#[test]
+fn states_are_enumerated_unless_that_is_impossible_or_unwanted() {
+    let small =
+        LinearLock { states: 30, causes: 4, dimension: 5, horizon: 3, ..LinearLock::default() }.world().unwrap();
+    let large = LinearCode::default().world().unwrap();
+    let [of_small, of_large] = [&small, &large].map(Knowledge::of);
+    let new = |knowledge: &Knowledge| LinearLearner::new(knowledge, options("c-blsvi", 1)).unwrap();
+    assert!(new(&of_small).enumerated().is_some() && new(&of_large).enumerated().is_none());
+    assert!(LinearLearner::over_visited_states(&of_small, options("c-blsvi", 1)).unwrap().enumerated().is_none());
+    assert!(LinearLearner::over_all_states(&of_large, options("c-blsvi", 1)).is_err());
+    // A file says what it stores.
+    for learner in [new(&of_small), LinearLearner::over_visited_states(&of_small, options("c-blsvi", 1)).unwrap()] {
+        let text = learner.clone().named("c-blsvi:lambda=1").save();
+        let again = LinearLearner::restore(&of_small, &text).unwrap();
+        assert_eq!((again.enumerated().is_some(), again.name()), (learner.enumerated().is_some(), "c-blsvi:lambda=1"));
+        assert_eq!(LinearLearner::name_in(&text).unwrap().as_deref(), Some("c-blsvi:lambda=1"));
+    }
+}
+
+#[test]
+fn sessions_and_steps_of_others_are_the_same_over_all_and_over_visited_states() {
+    let world =
+        LinearLock { states: 30, causes: 4, dimension: 5, horizon: 3, ..LinearLock::default() }.world().unwrap();
+    let knowledge = Knowledge::of(&world);
+    let both = [LinearLearner::over_all_states, LinearLearner::over_visited_states];
+    let [mut over_all, mut over_visited] = both.map(|new| new(&knowledge, options("c-lsvi-ucb", 1)).unwrap());
+    let action = world.interventions().nth(0);
+    let step = Observation::at(&knowledge, 0, 4).unwrap().did_action(&knowledge, action).unwrap();
+    let step =
+        step.saw(&knowledge, &[1u32][..]).unwrap().paid(&knowledge, &[0.0]).unwrap().then(&knowledge, 6).unwrap();
+    let learned = [&mut over_all, &mut over_visited].map(|learner| {
+        learner.learn((1, 2), 0, 0.0, 9).unwrap();
+        learner.learn_observation(&step).unwrap();
+        let errors =
+            [learner.learn((9, 2), 0, 0.0, 9), learner.learn((1, 2), 99, 0.0, 9), learner.learn((1, 2), 0, 7.0, 9)];
+        let decided = learner.act_at(0, 4).unwrap();
+        let other = learner.act_at(0, 5).unwrap_err().to_string();
+        learner.observe_step(&step).unwrap();
+        let twice = learner.observe_step(&step).unwrap_err().to_string();
+        learner.end();
+        let explained = learner.explain(1, 3, 1).unwrap().preferred[0].action;
+        assert!(learner.explain(9, 3, 1).is_err() && learner.explain(1, 99, 1).is_err());
+        let policy = learner.learned_policy().decide(1, 3).unwrap();
+        let again = LinearLearner::restore(&knowledge, &learner.save()).unwrap();
+        assert_eq!(again.save(), learner.save());
+        let errors = errors.map(|error| error.unwrap_err().to_string());
+        (
+            (decided, explained, policy),
+            (errors, other, twice),
+            (learner.met(), learner.dimension(), learner.n_weights()),
+        )
+    });
+    assert_eq!(learned[0], learned[1]);
+    assert!((over_all.beta(0) - over_visited.beta(0)).abs() < 1e-9 * over_all.beta(0));
+    let [of_all, of_visited] = [over_all.values(1), over_visited.values(1)];
+    assert_eq!((of_all.len(), of_visited.len()), (30, 2));
+    assert!(of_visited.iter().all(|&(state, value)| (value - of_all[state].1).abs() < 1e-9));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dowise::linear::{Features, LinearOptions, LinearPreset, VisitedStatesLearner};
+use dowise::linear::{Features, LinearLearner, LinearOptions, LinearPreset};
 use dowise::simulate::Play;
 use dowise::world::Form;
 use dowise::worlds::LinearLock;
@@ -20,9 +20,8 @@ fn features_from_code_are_those_of_the_map() {
         out.chunks_exact_mut(5).enumerate().for_each(|(c, row)| row.copy_from_slice(features.row(state, c)));
         Ok(())
     };
-    let mut of_map = VisitedStatesLearner::new(&knowledge, options("c-blsvi", 1)).unwrap();
-    let mut of_code =
-        VisitedStatesLearner::with_function(&knowledge, 5, Arc::new(function), options("c-blsvi", 1)).unwrap();
+    let mut of_map = LinearLearner::over_visited_states(&knowledge, options("c-blsvi", 1)).unwrap();
+    let mut of_code = LinearLearner::with_function(&knowledge, 5, Arc::new(function), options("c-blsvi", 1)).unwrap();
     let simulator = Simulator::new(&world).unwrap();
     let [mut a, mut b] = [0, 1].map(|_| Play::new(&simulator, 7));
     (0..30).for_each(|_| assert_eq!(a.episode(&mut of_map), b.episode(&mut of_code)));
@@ -44,7 +43,7 @@ fn wrong_features_and_steps_are_named() {
         .unwrap();
     assert!(!world.is_enumerable());
     let knowledge = Knowledge::of(&world);
-    let bare = VisitedStatesLearner::new(&knowledge, options("c-blsvi", 1)).unwrap_err().to_string();
+    let bare = LinearLearner::over_visited_states(&knowledge, options("c-blsvi", 1)).unwrap_err().to_string();
     assert!(
         bare.starts_with("the world has no features, and one for each of its 8589934592 states and causes"),
         "{bare}"
@@ -58,7 +57,7 @@ fn wrong_features_and_steps_are_named() {
             out[3] = if state == 5 { value } else { 0.5 };
             Ok(())
         };
-        VisitedStatesLearner::with_function(&knowledge, 2, Arc::new(function), options("c-blsvi", 1)).unwrap()
+        LinearLearner::with_function(&knowledge, 2, Arc::new(function), options("c-blsvi", 1)).unwrap()
     };
     let says = |value: f64, state: usize| with(value).decide(0, state).unwrap_err().to_string();
     assert!(
@@ -71,16 +70,14 @@ fn wrong_features_and_steps_are_named() {
     assert_eq!(says(0.0, 1 << 40), "there is no state 1099511627776: states are numbered from 0 to 4294967295");
     let mut fine = with(0.5);
     assert!(fine.decide(0, 5).is_ok());
-    let learn = |learner: &mut VisitedStatesLearner, cause, next| {
-        learner.learn((0, 1), cause, 0.0, next).map_err(|e| e.to_string())
-    };
+    let learn =
+        |learner: &mut LinearLearner, cause, next| learner.learn((0, 1), cause, 0.0, next).map_err(|e| e.to_string());
     assert_eq!(learn(&mut fine, 2, 1).unwrap_err(), "there is no cause 2: causes are numbered from 0 to 1");
     assert!(learn(&mut fine, 0, 9).unwrap_err().contains("no sensor"));
     assert!(learn(&mut fine, 1, 4_000_000_000).is_ok());
     let interventions =
         LinearOptions { regression: dowise::linear::Regression::Interventions, ..options("c-blsvi", 1) };
-    let refused =
-        VisitedStatesLearner::with_function(&knowledge, 2, Arc::new(|_, _| Ok(())), interventions).unwrap_err();
+    let refused = LinearLearner::with_function(&knowledge, 2, Arc::new(|_, _| Ok(())), interventions).unwrap_err();
     assert!(refused.to_string().contains("regress on causes"), "{refused}");
     // What lists states says that it cannot.
     let mut plain = dowise::LearnerSpec::learner(&"graph-psrl".parse().unwrap(), &world, 10, 1);
@@ -97,7 +94,7 @@ fn features_from_code_are_tried_before_anything_runs() {
     let world = builder.reward("r", "z", [0.0, 1.0]).build().unwrap();
     let knowledge = Knowledge::of(&world);
     let make = |function: dowise::linear::FeatureFunction| {
-        VisitedStatesLearner::with_function(&knowledge, 3, function, options("c-blsvi", 1))
+        LinearLearner::with_function(&knowledge, 3, function, options("c-blsvi", 1))
     };
     let says = |function: dowise::linear::FeatureFunction| make(function).unwrap_err().to_string();
     let long = says(Arc::new(|_, out| {
@@ -139,7 +136,7 @@ fn features_from_code_are_tried_before_anything_runs() {
             "feature 3 is a combination of those before it, and only 2 of 3 features are independent; leave those out that say nothing new"
         ]
     );
-    let few = VisitedStatesLearner::with_function(
+    let few = LinearLearner::with_function(
         &knowledge,
         3,
         Arc::new(|state, out| {

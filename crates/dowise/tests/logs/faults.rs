@@ -328,7 +328,7 @@ fn what_is_no_table_of_this_world_is_refused_with_what_to_do() {
     let says = refused(grid.text());
     assert_eq!(
         says,
-        "the columns are missing: \"kidney\" (is it \"kidny\"?), \"set.diet\"; add them, or rename columns by a map"
+        "the columns are missing: \"kidney\" (is it \"kidny\"?), \"set.diet\"; add them, or rename columns with a map (--map FILE)"
     );
     for (text, what) in [("{\"episode\": 1}\n", "is JSON"), (" [1]\n", "is JSON"), ("<table>\n", "is a page or XML")] {
         assert!(refused(text).contains(what), "{text}");

@@ -1,11 +1,15 @@
 //! Whoever is logged, worlds that are logged, and true values.
 
 use dowise::data::LogStep;
+use dowise::offline::fit::Fitting;
 use dowise::offline::{Episodes, OfflineOptions};
 use dowise::simulate::Outcome;
 use dowise::{Action, Knowledge, Planner, Simulator, World, worlds};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+
+/// A step: stage, state, intervention, its probability, and the outcome.
+pub(crate) type Taken = (usize, usize, Action, f64, Outcome);
 
 /// Whoever is logged: the policy, with this probability an intervention drawn from all.
 pub(crate) struct Logger<'a> {
@@ -18,10 +22,34 @@ pub(crate) struct Logger<'a> {
 
 impl Logger<'_> {
     pub(crate) fn log(&self, knowledge: &Knowledge, episodes: u64, seed: u64) -> Episodes {
+        self.log_in_order(knowledge, (episodes, seed), |_| {})
+    }
+
+    /// The log for the world of a fit.
+    pub(crate) fn log_of_fit(&self, fitting: &Fitting, episodes: u64, seed: u64) -> Episodes {
+        self.add_to(Episodes::of_fit(fitting, 5).unwrap(), (episodes, seed), |_| {})
+    }
+
+    /// The same log with its episodes in another order.
+    pub(crate) fn log_in_order(
+        &self,
+        knowledge: &Knowledge,
+        size: (u64, u64),
+        reorder: impl Fn(&mut Vec<Vec<Taken>>),
+    ) -> Episodes {
+        self.add_to(Episodes::new(knowledge, 5).unwrap(), size, reorder)
+    }
+
+    fn add_to(
+        &self,
+        mut log: Episodes,
+        (episodes, seed): (u64, u64),
+        reorder: impl Fn(&mut Vec<Vec<Taken>>),
+    ) -> Episodes {
         let [mut starts, mut steps] = Simulator::streams(seed);
-        let mut log = Episodes::new(knowledge, 5).unwrap();
         let n = self.world.n_states();
-        for episode in 0..episodes {
+        let mut all = Vec::new();
+        for _ in 0..episodes {
             let mut state = self.simulator.start(&mut starts);
             let mut outcomes = Vec::new();
             for stage in 0..self.world.horizon() {
@@ -32,7 +60,11 @@ impl Logger<'_> {
                 outcomes.push((stage, state, action, propensity, outcome));
                 state = next;
             }
-            let steps: Vec<LogStep<'_>> = outcomes
+            all.push(outcomes);
+        }
+        reorder(&mut all);
+        for (episode, taken) in (0..).zip(&all) {
+            let steps: Vec<LogStep<'_>> = taken
                 .iter()
                 .map(|(stage, state, action, propensity, outcome)| LogStep {
                     propensity: self.propensity.then_some(*propensity),

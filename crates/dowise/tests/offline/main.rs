@@ -1,9 +1,12 @@
 //! Evaluation and safe plans from logs: exact where they must be, and right as often as they say.
 
+mod attacked;
 #[path = "../common/mod.rs"]
 mod common;
 mod coverage;
 mod harm;
+mod hidden_causes;
+mod identification;
 mod logger;
 mod missing;
 mod missingness;

@@ -269,8 +269,8 @@ fn key_variables_that_are_missing_depending_on_what_followed_are_expected_and_dr
         }
     });
     let safe = plan_safely(&log, &OfflineOptions { samples: 40, ..quick() }).unwrap();
-    assert_eq!(safe.recommendation, Recommendation::NotGuaranteed);
-    assert!(std::ptr::eq(safe.recommended(), &safe.mean));
+    assert_eq!((safe.recommendation, safe.tier), (Recommendation::NotGuaranteed, None));
+    assert!(safe.mean.guaranteed.is_none() && std::ptr::eq(safe.recommended(), &safe.mean));
     assert_eq!(safe.mean.policy_hs, planner.plan().policy_hs);
 }
 

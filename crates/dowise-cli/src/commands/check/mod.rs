@@ -19,10 +19,11 @@ use crate::overwrite::{Files, Overwrite};
 use crate::render;
 use crate::worldfile::{self, WorldFile};
 
-/// Check a world file; print its sizes and what its structure is worth
+/// Check a world file; print its sizes and how much the graph reduces learning
 ///
 /// Finds every mistake at once and shows where it is. For a sound world it prints the sizes, the number of cells that
-/// each learner has to learn, regret bounds side by side, and whether forgetting the causes would be an error.
+/// each learner has to learn, regret bounds side by side, and whether F-UCBVI, which ignores key variables, is well
+/// specified.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -42,16 +42,17 @@ pub(super) fn report(
     text += &format!("\n{}\n{}", output.heading("If only the graph is known (unknown=all)"), learning.text());
     let title = format!("Regret bounds for {} episodes", table::count(analysis.episodes));
     text += &format!("\n{}\n{}", output.heading(&title), bounds(analysis));
-    let verdict = if analysis.factored_view.right { "Right here." } else { "Wrong here, however much data there is." };
+    let verdict =
+        if analysis.factored_view.right { "Well specified." } else { "Misspecified, however much data there is." };
     text += &format!(
         "\n{}\n{}\n",
-        output.heading("Factors without causes (F-UCBVI)"),
+        output.heading("Factored learning without key variables (F-UCBVI)"),
         table::wrapped(&format!("{verdict} {}", analysis.factored_view.why))
     );
     if let Some(features) = features {
         text += &format!("\n{}\n{}", output.heading("Features for linear learners"), features.text());
     }
-    text += &format!("\n{}\n{}", output.heading("What it takes"), effort.text(analysis.interventions));
+    text += &format!("\n{}\n{}", output.heading("Time and memory"), effort.text(analysis.interventions));
     text += &format!("\n{}\n{}", output.heading("Not known yet"), unknown(world, analysis));
     text
 }

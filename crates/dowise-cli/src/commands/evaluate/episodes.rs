@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use dowise::World;
-use dowise::learn::Knowledge;
 use dowise::offline::Episodes;
+use dowise::offline::fit::Fitting;
 
 use crate::log;
 use crate::output::{Failure, Output};
@@ -18,28 +17,27 @@ pub(super) struct Reading<'a> {
     pub(super) map: Option<&'a Path>,
     pub(super) skip_bad: bool,
     pub(super) em: bool,
-    pub(super) randomised: &'a [String],
 }
 
 /// All episodes of a log; rows with mistakes are refused, or left out if they are to be.
 pub(super) fn episodes(
     file: &Path,
     reading: Reading<'_>,
-    (world, knowledge): (&World, &Knowledge),
+    fitting: &Fitting,
     output: &Output,
 ) -> Result<Episodes, Failure> {
     let name = file.display();
-    let Reading { map, skip_bad, em, randomised } = reading;
-    let mut episodes = Episodes::new(knowledge, FOLDS).map_err(|e| Failure::Usage(e.to_string()))?;
-    episodes = episodes.with_randomised(randomised);
+    let Reading { map, skip_bad, em } = reading;
+    let mut episodes = Episodes::of_fit(fitting, FOLDS).map_err(|e| Failure::Usage(e.to_string()))?;
     if em {
         episodes = episodes.with_em();
     }
     let add = |steps: &[dowise::data::LogStep<'_>]| {
         episodes.add(steps).map_err(|error| Failure::Usage(format!("{name}: {error}")))
     };
-    let report = log::episodes(file, map, world, output, add)?;
+    let report = log::episodes(file, map, fitting.world(), output, add)?;
     log::refuse_errors(&report, file, skip_bad, output)?;
+    episodes.exclude(report.excluded(), report.rows);
     if episodes.is_empty() {
         return Err(Failure::Usage(format!("{name}: no episode could be read; `dowise data` says why")));
     }

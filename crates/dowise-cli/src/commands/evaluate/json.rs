@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dowise::offline::fit::OpenQuestion;
-use dowise::offline::{Assumption, Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue};
+use dowise::offline::{AssumptionRecord, Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -36,7 +36,8 @@ struct Values {
     robust: Option<Robust>,
     logged: LoggedValue,
     /// What the answer rests on, and how it came out against the log.
-    assumptions: Vec<Assumption>,
+    #[serde(flatten)]
+    record: AssumptionRecord,
 }
 
 #[derive(Serialize)]
@@ -142,7 +143,7 @@ pub(super) fn evaluated(
             by_propensity: r.by_propensity,
         }),
         logged: logged(&found.logged),
-        assumptions: found.assumptions.clone(),
+        record: found.record.clone(),
     };
     Evaluated {
         schema: "dowise-offline/1",

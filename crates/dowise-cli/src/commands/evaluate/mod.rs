@@ -17,15 +17,15 @@ use crate::overwrite::{Files, Overwrite};
 use crate::table::count;
 use crate::{missingness, policy_file, render, worldfile};
 
-/// Say what a policy would have been worth, from a log of what others did
+/// Estimate the value of a policy from a log of another policy
 ///
-/// By the model that the log gives (posterior mean and interval), guaranteed by confidence sets, and doubly robust as a
-/// check that trusts the model less; beside it the value of the behaviour policy. Refuses where the policy needs to
-/// know what the log never saw.
+/// Off-policy evaluation by the model (posterior mean and interval), by guaranteed bounds (confidence sets), and doubly
+/// robust, which rests less on the model; beside them the value of the behaviour policy. Refuses a policy without
+/// overlap with the log.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
-    /// The world file: its graph, forms and ranges count; its numbers only where they are kept.
+    /// The world file: its graph, forms and ranges are used; its numbers only for names in --keep.
     world: PathBuf,
     /// The log: CSV, one row for each step, `.gz` or not.
     log: PathBuf,
@@ -34,10 +34,10 @@ pub(crate) struct Args {
     policy: PathBuf,
     #[command(flatten)]
     reading: Reading,
-    /// Answer even where the log never saw what the policy needs to know: the prior decides there.
+    /// Answer without overlap as well: where the log has no data, the prior decides.
     #[arg(long)]
     allow_unsupported: bool,
-    /// Draw predictions against what was observed, as .svg or .png; the returns go beside it as NAME-returns.
+    /// Plot predictions against observations (calibration), as .svg or .png; returns go into NAME-returns.
     #[arg(long, value_name = "FILE")]
     draw: Option<PathBuf>,
     #[command(flatten)]
@@ -47,24 +47,23 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// How a log is read and what is promised.
+/// How a log is read and what is guaranteed.
 #[derive(clap::Args)]
 pub(crate) struct Reading {
-    /// Numbers that stay as the world file gives them: names of variables or reward terms, or `mechanisms`, `transitions`,
-    /// `rewards`.
+    /// Use the numbers of the world file: names of variables or reward terms, or `mechanisms`, `transitions`, `rewards`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     keep: Vec<String>,
-    /// Levers that the log's people set by a draw that looked at nothing but what is recorded, whatever the graph says acts on
-    /// them.
+    /// Levers that were randomised in the log, given recorded variables only: whatever the graph says, no hidden variable
+    /// acted on them.
     #[arg(long, value_name = "LEVER", value_delimiter = ',')]
     randomised: Vec<String>,
     #[command(flatten)]
     log: LogArgs,
-    /// Expect key variables that were not recorded from the rest of the step, the next state included, instead of leaving
-    /// such steps out where they are needed; nothing is guaranteed then.
+    /// Impute missing key variables from the rest of the step, next state included, by EM, instead of excluding such
+    /// steps; no guaranteed bounds then.
     #[arg(long)]
     em: bool,
-    /// Leave rows of the log out in which something is wrong, instead of refusing it.
+    /// Exclude rows of the log with errors, instead of refusing it.
     #[arg(long)]
     skip_bad: bool,
     /// Where episodes start: as those of the log, or as the world says [default: log].
@@ -155,20 +154,14 @@ impl Reading {
             FitOptions { keep: self.keep.clone(), randomised: self.randomised.clone(), ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
         let from_file = fitting.rests_on().map_err(|e| Failure::Usage(e.to_string()))?;
-        let (world, knowledge) = (fitting.world().clone(), fitting.knowledge().clone());
-        let reading = episodes::Reading {
-            map: self.log.map.as_deref(),
-            skip_bad: self.skip_bad,
-            em: self.em,
-            randomised: &self.randomised,
-        };
-        let episodes = episodes::episodes(log, reading, (&world, &knowledge), output)?;
+        let reading = episodes::Reading { map: self.log.map.as_deref(), skip_bad: self.skip_bad, em: self.em };
+        let episodes = episodes::episodes(log, reading, &fitting, output)?;
         let tests = episodes.missingness_tests();
         let mut warnings = missingness::warnings(&tests, self.em);
         if !self.em {
-            warnings.extend(missingness::condition(&tests, !knowledge.knows_mechanisms()));
+            warnings.extend(missingness::condition(&tests, !fitting.knowledge().knows_mechanisms()));
         }
-        Ok(Counted { world, episodes, from_file, warnings })
+        Ok(Counted { world: fitting.world().clone(), episodes, from_file, warnings })
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn report(
     for warning in warnings {
         text += &format!("{}\n\n", table::wrapped(warning));
     }
-    text += &format!("{}\n", assumptions::section(&found.assumptions, output));
+    text += &format!("{}\n", assumptions::section(&found.record, output));
     text += &format!("{}\n{}", output.heading("The policy"), values(&policy_rows(amounts, found, &sure)));
     text += &format!("\n{}\n{}", output.heading("Behaviour policy"), values(&logged_rows(&found.logged, &sure)));
     let mut notes: Vec<String> = from_file.iter().map(not_from_the_log).collect();
@@ -80,7 +80,7 @@ fn against_logged(amounts: Amounts, found: &Evaluation, sure: &str) -> Option<St
     let (by, word) = if more >= 0.0 { (more, "more") } else { (-more, "less") };
     let with_confidence =
         |is: fn(Interval, Interval) -> bool| found.guaranteed.is_some_and(|g| is(g, returns.guaranteed));
-    Some(if let Some(failed) = assumptions::failed(&found.assumptions) {
+    Some(if let Some(failed) = assumptions::failed(&found.record) {
         let by = amounts.show(by);
         format!("The model expects {by} {word} than the behaviour policy, which need not hold. {failed}")
     } else if with_confidence(|ours, theirs| ours.low > theirs.high) {
@@ -100,7 +100,7 @@ fn about_robust(found: &Evaluation) -> Vec<String> {
     let Some(robust) = &found.robust else { return Vec::new() };
     let greatest = table::short(robust.greatest_ratio);
     let mut notes =
-        vec![format!("Ratios of the doubly robust value by {}; the greatest is {greatest}.", ratios_by(robust))];
+        vec![format!("Largest importance ratio of the doubly robust value: {greatest}, from {}.", ratios_by(robust))];
     let (alone, unpaid) = (count(robust.not_corrected), count(robust.expected_payments));
     let rests = match (robust.not_corrected, robust.expected_payments) {
         (0, 0) => None,
@@ -154,7 +154,8 @@ fn about_starts(amounts: Amounts, found: &Evaluation) -> Option<String> {
     let part = amounts.show(found.for_starts);
     (found.for_starts > 0.0).then(|| {
         format!(
-            "For episodes that start as the log's do; {part} of the guaranteed bounds, on either side, is for that."
+            "For episodes that start like those of the log. Sampling of these starts widens the guaranteed interval by {part} on each \
+             side."
         )
     })
 }

@@ -15,15 +15,15 @@ use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
 use crate::{log, render, study, worldfile};
 
-/// Fit the numbers of a world to a log: what do the data say, and how surely?
+/// Estimate the parameters of a world from a log
 ///
 /// Writes a world file with every transition, mechanism, reward and start fitted (posterior means), and beside it the
-/// evidence, so that `dowise learn FITTED --evidence FILE` goes on from there. Prints how well each part is known, what the
-/// best plan relies on that is little known, and what the log cannot say.
+/// evidence, with which `dowise learn FITTED --evidence FILE` continues. Prints the assumptions, an interval for each row,
+/// the uncertain rows that the optimal plan relies on, and what the log does not identify.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
-    /// The world file: its graph, forms and ranges count; its numbers only where they are kept.
+    /// The world file: its graph, forms and ranges are used; its numbers only for names in --keep.
     world: PathBuf,
     /// The log: CSV, one row for each step, `.gz` or not.
     log: PathBuf,
@@ -32,21 +32,21 @@ pub(crate) struct Args {
     output: PathBuf,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Numbers that stay as the world file gives them: names of variables or reward terms, or `mechanisms`, `transitions`,
-    /// `rewards`, `start`.
+    /// Do not fit these numbers, use those of the world file: names of variables or reward terms, or `mechanisms`,
+    /// `transitions`, `rewards`, `start`.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     keep: Vec<String>,
-    /// Levers that the log's people set by a draw that looked at nothing but what is recorded, whatever the graph says acts on
-    /// them.
+    /// Levers that were randomised in the log, given recorded variables only: whatever the graph says, no hidden variable
+    /// acted on them.
     #[arg(long, value_name = "LEVER", value_delimiter = ',')]
     randomised: Vec<String>,
     /// Renames columns and values, and cuts numbers into bins.
     #[arg(long, value_name = "MAP.toml")]
     map: Option<PathBuf>,
-    /// Leave rows out in which something is wrong, instead of refusing the log.
+    /// Exclude rows of the log with errors, instead of refusing it.
     #[arg(long)]
     skip_bad: bool,
-    /// Expect key variables that were not recorded from the rest of the step, instead of leaving the step out.
+    /// Impute missing key variables from the rest of the step by EM, instead of excluding the step.
     #[arg(long)]
     em: bool,
     /// Weight of the prior of each row of a table, in visits.
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Probability of the intervals.
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     level: f64,
-    /// Draw what is well known and what is not, as .svg or .png.
+    /// Plot the precision of each part, as .svg or .png.
     #[arg(long, value_name = "FILE")]
     draw: Option<PathBuf>,
     /// Write every row with visits, mean and interval as CSV.
@@ -101,6 +101,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         })
     })?;
     log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
+    fitting.exclude(found.excluded(), found.rows);
     let fitted = fitting.fit().map_err(failure)?;
     write(&args.output, fitted.text(), args.overwrite.force())?;
     write(&evidence, &format!("{}\n", fitted.evidence_text()), args.overwrite.force())?;

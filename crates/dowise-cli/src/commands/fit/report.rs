@@ -4,9 +4,9 @@ use dowise::World;
 use dowise::offline::fit::{FitPart, FitReport, FitTable, Fitted, IntervalKind};
 use dowise_study::{Strip, Strips};
 
-use crate::missingness;
 use crate::output::Output;
 use crate::table::{Align, count, short, table, wrapped};
+use crate::{assumptions, missingness};
 
 /// Rows of the table of what the best plan relies on.
 const RELIED_ON: usize = 6;
@@ -41,6 +41,7 @@ pub(super) fn text(fitted: &Fitted, output: &Output) -> String {
         out += &format!("kept: {}\n", report.kept.join(", "));
     }
     out += &missing(report);
+    out += &format!("\n{}", assumptions::section(&report.record, output));
     out += &format!("\n{}\n", output.heading("How well each part is known"));
     out += &parts(report, reliance.as_deref());
     if let Some(reliance) = &reliance {

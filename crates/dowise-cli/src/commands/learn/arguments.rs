@@ -6,7 +6,8 @@ use dowise::{LearnerSpec, World};
 use dowise_study::{Evaluation, StudyError};
 
 use super::promise::is_svg;
-use super::{Args, Task, visited_states};
+use super::saved::{Saved, SavedExact, SavedMonteCarlo};
+use super::{Args, Task, monte_carlo};
 use crate::output::{Failure, Output};
 use crate::overwrite::Files;
 use crate::table;
@@ -17,12 +18,12 @@ const DEFAULT: &str = "graph-psrl";
 /// Most episodes of a run: their regrets take 80 MB, and a quarter of what a saved run may take as text.
 const MOST_EPISODES: u64 = 10_000_000;
 
-/// How a run is evaluated, with the learner's text.
+/// How a run is evaluated, with the learner's text, and the run to go on with, if any.
 pub(super) enum Program {
     /// By the exact values of all states.
-    Exact { learner: String },
+    Exact { learner: String, resumed: Option<SavedExact> },
     /// By Monte Carlo, from the visited states; the seed draws the world.
-    MonteCarlo { world: Box<World>, learner: String, seed: u64 },
+    MonteCarlo { world: Box<World>, learner: String, seed: u64, resumed: Option<SavedMonteCarlo> },
 }
 
 /// Refuses arguments that make no sense together, and files that cannot be written.
@@ -78,33 +79,42 @@ pub(super) fn within_limit(episodes: u64) -> Result<(), Failure> {
     )))
 }
 
-/// Chooses how the run is evaluated, and the learner if the user names none.
+/// Chooses how the run is evaluated, and the learner if the user names none. A resumed run is evaluated as before.
 pub(super) fn program(task: &Task<'_>) -> Result<Program, Failure> {
     let args = task.args;
-    // Only a run that was evaluated by Monte Carlo has this seed.
-    let resumed = args.resume.as_deref().and_then(visited_states::seed_of);
-    let seed = resumed.unwrap_or(args.seed);
     let mut learner = args.learner.as_deref().unwrap_or(DEFAULT).to_owned();
+    match args.resume.as_deref().map(Saved::read).transpose()? {
+        Some(Saved::Exact(resumed)) => {
+            let world = task.choice.make(resumed.run.seed).map_err(|e| task.fail(e))?;
+            // A world without exact values is refused by its name, not by the plan that it cannot have.
+            Evaluation::of(Some(Evaluation::Exact), &world, &args.world).map_err(|e| task.fail(e))?;
+            return Ok(Program::Exact { learner, resumed: Some(resumed) });
+        }
+        Some(Saved::MonteCarlo(resumed)) => {
+            let seed = resumed.seed;
+            let world = task.choice.make(seed).map_err(|e| task.fail(e))?.into();
+            return Ok(Program::MonteCarlo { world, learner, seed, resumed: Some(resumed) });
+        }
+        None => {}
+    }
     // A world that cannot be made is refused where the exact program makes it.
-    let Ok(world) = task.choice.make(seed) else { return Ok(Program::Exact { learner }) };
-    if args.learner.is_none() && args.resume.is_none() && args.evidence.is_none() {
+    let Ok(world) = task.choice.make(args.seed) else { return Ok(Program::Exact { learner, resumed: None }) };
+    if args.learner.is_none() && args.evidence.is_none() {
         let (spec, why) = LearnerSpec::default_for(&world);
         why.iter().for_each(|why| task.output.talk(format_args!("{why}")));
         learner = spec.to_string();
     }
-    let chosen = || evaluation(args, &world, &learner).map_err(|e| task.fail(e));
-    if resumed.is_some() || chosen()? == Evaluation::MonteCarlo {
-        return Ok(Program::MonteCarlo { world: world.into(), learner, seed });
-    }
-    Ok(Program::Exact { learner })
+    Ok(match evaluation(args, &world, &learner).map_err(|e| task.fail(e))? {
+        Evaluation::Exact => Program::Exact { learner, resumed: None },
+        Evaluation::MonteCarlo => Program::MonteCarlo { world: world.into(), learner, seed: args.seed, resumed: None },
+    })
 }
 
-/// How policies are evaluated. Options that need exact values choose these; so does a resumed exact run.
+/// How policies are evaluated. Options that need exact values choose these.
 fn evaluation(args: &Args, world: &World, learner: &str) -> Result<Evaluation, StudyError> {
-    let needs_exact = args.resume.is_some() || visited_states::needs_list(args).is_some();
     match (args.evaluate, learner.parse::<LearnerSpec>()) {
         // A wrong name of a learner is refused where learners are made.
-        (None, Ok(spec)) if !needs_exact => Ok(Evaluation::while_waiting(world, &spec)),
+        (None, Ok(spec)) if monte_carlo::needs_list(args).is_none() => Ok(Evaluation::while_waiting(world, &spec)),
         (chosen, _) => Evaluation::of(chosen, world, &args.world),
     }
 }

@@ -1,4 +1,4 @@
-//! `dowise learn` evaluated exactly: prepares the learner, runs its episodes, writes the results and reports them.
+//! A run that is evaluated exactly: prepares the learner, and knows what its episodes, files and report are.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use dowise::simulate::Run;
 use dowise::{Action, Arena, Learner, LearnerSpec};
 use dowise_study::{StudyError, write_file};
 
-use super::episodes::{Episodes, Interruption, Running};
+use super::program::{Episodes, Running};
 use super::promise::{Cannot, Promises, is_svg};
-use super::report::{self, Report};
-use super::saved::{Resumed, SavedRun};
-use super::{DELTA, Task, initial, noticed};
-use crate::output::{Failure, Status};
+use super::report::{self, Found, Report};
+use super::saved::{SavedExact, SavedRun};
+use super::{DELTA, Task, initial, program, warm_start};
+use crate::output::{Failure, Output, Status};
 use crate::{policy_file, render, table};
 
 /// States from which on the optimal policy takes a while to find.
@@ -30,25 +30,19 @@ struct ExactRun<'a> {
     /// Regret so far.
     regret: f64,
     /// Whether the log or the evidence made every guarantee void before the first episode.
-    begins_unfair: bool,
+    begins_void: bool,
     /// Whether the policy is certified to be as near to optimal as `--until` asks for.
     reached: bool,
 }
 
 /// Runs a learner and evaluates its policies by the values of all states.
-pub(super) fn run(task: &Task<'_>, learner: &str) -> Result<Status, Failure> {
-    let resumed = task.args.resume.as_deref().map(Resumed::read).transpose()?;
-    let state = match &resumed {
+pub(super) fn run(task: &Task<'_>, learner: &str, resumed: Option<&SavedExact>) -> Result<Status, Failure> {
+    let state = match resumed {
         Some(resumed) => resumed.run.clone(),
         None => SavedRun::new(learner.parse().map_err(|e| task.fail(StudyError::Learner(e)))?, task.args.seed),
     };
     let arena = arena(task, state.seed)?;
-    let mut running = prepare(task, &arena, resumed.as_ref(), state)?;
-    let episodes = Episodes::new(task.args, running.learner.episodes(), running.learner.planned_episodes())?;
-    announce(task, &running, &episodes);
-    let interruption = episodes.run(&mut running, task.output);
-    running.end();
-    report(task, &mut running, &interruption)
+    program::run(task, prepare(task, &arena, resumed, state)?)
 }
 
 /// The simulated world with its optimal policy; says so if that takes long.
@@ -66,7 +60,7 @@ fn arena(task: &Task<'_>, seed: u64) -> Result<Arena, Failure> {
 fn prepare<'a>(
     task: &Task<'_>,
     arena: &'a Arena,
-    resumed: Option<&Resumed>,
+    resumed: Option<&SavedExact>,
     mut state: SavedRun,
 ) -> Result<ExactRun<'a>, Failure> {
     let spec = state.learner.clone();
@@ -75,7 +69,7 @@ fn prepare<'a>(
         None => initial::new(task, arena, &mut state)?,
     };
     initial::watch_graph(task, &spec, &mut learner)?;
-    initial::take_log(task, arena.world(), &mut learner, &mut state)?;
+    warm_start::take_log(task, arena.world(), &mut learner, &mut state)?;
     let baseline = initial::keep_baseline(task, arena, &mut learner)?;
     // Without memory for the policy, the result would be lost at the end of the run.
     learner.room_to_deploy().map_err(|e| task.cannot_learn(&spec, e))?;
@@ -84,8 +78,8 @@ fn prepare<'a>(
     if let Some(position) = state.position {
         run.go_on(position);
     }
-    let (regret, begins_unfair) = (state.regrets.iter().sum(), !state.unfair.is_empty());
-    Ok(ExactRun { arena, run, learner, state, promises, baseline, regret, begins_unfair, reached: false })
+    let (regret, begins_void) = (state.regrets.iter().sum(), !state.void_because.is_empty());
+    Ok(ExactRun { arena, run, learner, state, promises, baseline, regret, begins_void, reached: false })
 }
 
 /// Certificates, if they are asked for; fails before the run if the learner cannot give them.
@@ -108,26 +102,34 @@ fn certificates<'a>(
     Ok(Some(promises))
 }
 
-/// Says what runs, what the learner knows, and what is doubtful from the beginning.
-fn announce(task: &Task<'_>, running: &ExactRun<'_>, episodes: &Episodes) {
-    let (output, learner) = (task.output, &running.learner);
-    output.talk(format_args!("{} in {}, seed {}", running.state.learner, task.choice, running.state.seed));
-    output.talk(table::wrapped(&report::knowledge(learner)));
-    if let Some(why) = learner.wrong_view() {
-        output.talk(table::wrapped(&format!("warning: {why}; its values stay wrong however much it sees")));
-    }
-    for finding in learner.as_linear().map(|linear| linear.findings()).unwrap_or_default() {
-        output.talk(table::wrapped(&format!("warning: {finding}")));
-    }
-    for finding in render::decisive(running.arena.world()) {
-        output.talk(format_args!("warning: {}; `dowise check` shows where", finding.message));
-    }
-    if episodes.done > 0 {
-        output.talk(format_args!("going on after {} of {} episodes", episodes.done, episodes.total));
-    }
-}
-
 impl Running for ExactRun<'_> {
+    fn of(&self) -> (&LearnerSpec, u64) {
+        (&self.state.learner, self.state.seed)
+    }
+
+    fn done(&self) -> u64 {
+        self.state.regrets.len() as u64
+    }
+
+    fn planned(&self) -> u64 {
+        self.learner.planned_episodes()
+    }
+
+    fn beginning(&self, _: &Task<'_>, episodes: &Episodes) -> Vec<String> {
+        let mut lines = vec![table::wrapped(&report::knowledge(&self.learner))];
+        if let Some(why) = self.learner.wrong_view() {
+            lines.push(table::wrapped(&format!("warning: {why}; its values stay wrong however much it sees")));
+        }
+        let features = self.learner.as_linear().map(|linear| linear.findings()).unwrap_or_default();
+        lines.extend(features.iter().map(|finding| table::wrapped(&format!("warning: {finding}"))));
+        let of_world = render::decisive(self.arena.world());
+        lines.extend(of_world.map(|finding| format!("warning: {}; `dowise check` shows where", finding.message)));
+        if episodes.done > 0 {
+            lines.push(format!("going on after {} of {} episodes", episodes.done, episodes.total));
+        }
+        lines
+    }
+
     fn episode(&mut self) {
         let episode = self.run.episode(&mut self.learner);
         self.regret += episode.regret;
@@ -144,19 +146,47 @@ impl Running for ExactRun<'_> {
         self.reached = near && !self.is_void();
         self.reached
     }
+
+    /// Asks for the last certificate, and keeps where the run has come to.
+    fn end(&mut self) {
+        let near = self.promises.as_mut().is_some_and(|promises| promises.now(&self.learner));
+        self.reached |= near && !self.is_void();
+        self.state.position = Some(self.run.position());
+    }
+
+    fn save(&mut self, file: &Path, output: &Output) -> Result<(), Failure> {
+        self.state.write(&self.learner, self.arena, file, output)
+    }
+
+    fn result(&self, task: &Task<'_>) -> (Report, Result<(), Failure>) {
+        let ExactRun { arena, learner, state, promises, .. } = self;
+        let learned = learner.learned_policy();
+        // A certificate is about one policy, so that policy is shown and written.
+        let certified = promises.as_ref().and_then(|promises| promises.last.as_ref());
+        let actions = certified.map_or(learned.actions(), |certificate| &certificate.policy_hs);
+        let made_by = (learned.plan(), learned.evidence());
+        let policy = task.args.policy.as_deref();
+        let written = policy.map_or(Ok(()), |file| self.write_policy(task, made_by, actions, file));
+        let written = written.and(self.draw(task));
+        let promised = promises.as_ref().and_then(|promises| promises.history.last().cloned());
+        let found = report::Exact::new(arena, learner, actions, state, task.args.rows, promised);
+        let found = Found::Exact(Box::new(found.with_baseline(learner, self.baseline)));
+        (Report::new((arena.world().name(), arena.world()), self.of(), self.done(), found), written)
+    }
+
+    fn status(&self, task: &Task<'_>) -> Status {
+        let Some(until) = task.args.until.filter(|_| !self.reached) else { return Status::Fine };
+        let done = table::count(self.done());
+        task.output
+            .talk(format_args!("not within {until} with confidence 1 − δ after {done} episodes; continue with more"));
+        Status::No
+    }
 }
 
 impl ExactRun<'_> {
     /// Whether guarantees do not hold, because the data contradict what they rest on.
     fn is_void(&self) -> bool {
-        self.begins_unfair || self.learner.graph_contradicted()
-    }
-
-    /// After the last episode: asks for the last certificate, and keeps where the run has come to.
-    fn end(&mut self) {
-        let near = self.promises.as_mut().is_some_and(|promises| promises.now(&self.learner));
-        self.reached |= near && !self.is_void();
-        self.state.position = Some(self.run.position());
+        self.begins_void || self.learner.is_contradicted()
     }
 
     /// Writes the policy to deploy.
@@ -182,47 +212,4 @@ impl ExactRun<'_> {
         let bytes = if is_svg(file)? { drawing.svg.into_bytes() } else { drawing.png };
         write_file(file, &bytes).map_err(|e| task.fail(e))
     }
-}
-
-/// Writes and prints what was learned; the status says whether `--until` was reached.
-fn report(task: &Task<'_>, running: &mut ExactRun<'_>, interruption: &Interruption) -> Result<Status, Failure> {
-    let (args, output) = (task.args, task.output);
-    // A failure to write is reported after the result is printed, so that the result is not lost.
-    let saved =
-        args.save.as_deref().map_or(Ok(()), |file| running.state.write(&running.learner, running.arena, file, output));
-    let running = &*running;
-    let learned = running.learner.learned_policy();
-    // A certificate is about one policy, so that policy is shown and written.
-    let certified = running.promises.as_ref().and_then(|promises| promises.last.as_ref());
-    let actions = certified.map_or(learned.actions(), |certificate| &certificate.policy_hs);
-    let made_by = (learned.plan(), learned.evidence());
-    let deployed = args.policy.as_deref().map_or(Ok(()), |file| running.write_policy(task, made_by, actions, file));
-    let drawn = running.draw(task);
-    let printed = print(task, running, actions);
-    saved.and(deployed).and(drawn).and(printed)?;
-    let done = running.state.regrets.len();
-    interruption.check(done)?;
-    match args.until {
-        Some(until) if !running.reached => {
-            let done = table::count(done as u64);
-            output.talk(format_args!(
-                "not within {until} with confidence 1 − δ after {done} episodes; continue with more"
-            ));
-            Ok(Status::No)
-        }
-        Some(_) | None => Ok(Status::Fine),
-    }
-}
-
-/// Prints the report, as text or as JSON.
-fn print(task: &Task<'_>, running: &ExactRun<'_>, actions: &[Action]) -> Result<(), Failure> {
-    let (output, ExactRun { arena, learner, state, .. }) = (task.output, running);
-    let promised = running.promises.as_ref().and_then(|promises| promises.history.last().cloned());
-    let report =
-        Report::new(arena, learner, actions, state, task.args.rows, promised).with_baseline(learner, running.baseline);
-    if task.args.json {
-        noticed::lines(learner, state.log).iter().for_each(|line| output.talk(table::wrapped(line)));
-        return output.json(&report);
-    }
-    output.data(report.text(output))
 }

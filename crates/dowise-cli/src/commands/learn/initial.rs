@@ -1,21 +1,17 @@
-//! A learner before its first episode: new, or with the steps of a log or of fitted evidence, beside a baseline.
+//! A learner before its first episode: new, or with fitted evidence, beside a baseline.
 
 use std::path::Path;
 
-use dowise::offline::fit::{
-    Confounded, FitError, FitOptions, Fitting, NotFitted, fingerprint_in, not_fitted_in, read_summary,
-};
-use dowise::offline::{MissingnessCounts, MissingnessTest};
-use dowise::{Arena, Knowledge, Learner, LearnerSpec, World};
+use dowise::offline::fit::{FitError, NotFitted, fingerprint_in, not_fitted_in, read_summary};
+use dowise::{Arena, Learner, LearnerSpec, World};
 use dowise_study::{MOST_TEXT, WorldChoice, read_text_file};
 
-use super::episodes::EPISODES;
-use super::noticed::FromLog;
+use super::program::EPISODES;
 use super::saved::SavedRun;
-use super::{Args, DELTA, Task};
+use super::{DELTA, Task};
 use crate::commands::plan;
-use crate::output::{Failure, Output};
-use crate::{log, missingness, policy_file, table};
+use crate::output::Failure;
+use crate::{policy_file, table};
 
 /// Bytes of the largest evidence that is read: 1 GiB.
 const MOST_EVIDENCE: u64 = 1 << 30;
@@ -92,7 +88,7 @@ fn with_evidence(
     let wrong = |e: FitError| Failure::Usage(format!("{}: {e}", file.display()));
     same_fit(&not_fitted_in(&text).map_err(wrong)?, &task.args.world, file)?;
     let seen = read_summary(arena.world(), &text).map_err(wrong)?;
-    state.unfair.extend(unfair(seen.missingness()));
+    state.rest_on(seen.assumptions().for_warm_start());
     let evidence = seen.evidence().clone();
     let steps = table::count(evidence.steps());
     let options = state.learner.options(episodes, state.seed);
@@ -121,66 +117,6 @@ pub(super) fn watch_graph(task: &Task<'_>, spec: &LearnerSpec, learner: &mut Lea
         (None, None) => Ok(()),
     };
     watched.map_err(|e| task.cannot_learn(spec, e))
-}
-
-/// Takes in the log, if there is one, and keeps what makes it doubtful.
-pub(super) fn take_log(
-    task: &Task<'_>,
-    world: &World,
-    learner: &mut Learner,
-    state: &mut SavedRun,
-) -> Result<(), Failure> {
-    let Some(log) = &task.args.from else { return Ok(()) };
-    state.unfair.extend(confounded(learner, world, &task.args.randomised)?);
-    let (steps, missingness) = warm_start(learner, log, task.args, world, task.output)?;
-    state.unfair.extend(unfair(&missingness));
-    task.output.talk(format_args!("began with {} steps of {}", table::count(steps), log.display()));
-    state.log = FromLog::new(learner, steps);
-    Ok(())
-}
-
-/// Learns the steps of a log: their weight in all, and the missingness tests.
-fn warm_start(
-    learner: &mut Learner,
-    log: &Path,
-    args: &Args,
-    world: &World,
-    output: &Output,
-) -> Result<(u64, Vec<MissingnessTest>), Failure> {
-    let mut recorded = MissingnessCounts::new(&Knowledge::of(world));
-    let report = log::steps(log, args.reading.map.as_deref(), world, output, |step| {
-        let cannot = |e| Failure::Usage(format!("{}: line {}: {e}", log.display(), step.line));
-        recorded.add(&step.observation, step.weight);
-        learner.learn_times(&step.observation, step.weight).map_err(cannot)
-    })?;
-    log::refuse_errors(&report, log, args.skip_bad, output)?;
-    Ok((report.weight, recorded.tests()))
-}
-
-/// Sentences on levers whose effects the log does not identify, though the learner would learn them from it.
-fn confounded(learner: &Learner, world: &World, randomised: &[String]) -> Result<Vec<String>, Failure> {
-    let fitting = match Fitting::new(world, FitOptions { randomised: randomised.to_vec(), ..FitOptions::default() }) {
-        Ok(fitting) => fitting,
-        Err(error) if !randomised.is_empty() => return Err(Failure::Usage(error.to_string())),
-        Err(_) => return Ok(Vec::new()),
-    };
-    if learner.knowledge().knows_mechanisms() {
-        return Ok(Vec::new());
-    }
-    let sentence = |Confounded { lever, hidden, effects, .. }: &Confounded| {
-        let (hidden, effects) = (hidden.join(", "), effects.join(", "));
-        format!(
-            "UNMEASURED CONFOUNDING: the hidden variable {hidden} affects the lever {lever} and {effects}, so the log \
-             does not show the effect of setting {lever}. If it was randomised, pass --randomised {lever}."
-        )
-    };
-    Ok(fitting.confounded().iter().filter(|c| c.always_set).map(sentence).collect())
-}
-
-/// Sentences on values that are missing not at random.
-fn unfair(missingness: &[MissingnessTest]) -> impl Iterator<Item = String> {
-    // A learner does not impute missing values, hence `false`.
-    missingness.iter().filter(|test| test.is_missing_not_at_random(false)).map(missingness::unfair)
 }
 
 /// Makes the learner keep to the baseline, if there is one, and gives the baseline's true value.

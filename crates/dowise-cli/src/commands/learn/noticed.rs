@@ -1,6 +1,7 @@
 //! What a run noticed of a wrong graph or a changed world, as sentences of its report.
 
 use dowise::Learner;
+use dowise::learn::LogContradicted;
 use serde::{Deserialize, Serialize};
 
 use crate::table;
@@ -59,6 +60,7 @@ pub(in crate::commands) fn lines(learner: &Learner, log: FromLog) -> Vec<String>
     if let Some(watch) = watch.filter(|watch| !watch.untested.is_empty()) {
         lines.push(format!("The graph test leaves out {}.", watch.untested.join("; ")));
     }
+    lines.extend(learner.log_contradicted().map(log_contradicted));
     let (changes, before) = (learner.changes(), log.episodes(learner));
     let knowledge = &changes[changes.len().saturating_sub(MOST_CHANGES)..];
     let more = learner.n_changes() - knowledge.len() as u64;
@@ -74,4 +76,18 @@ pub(in crate::commands) fn lines(learner: &Learner, log: FromLog) -> Vec<String>
         lines.push(format!("A change was noticed{at}: {}.", change.what));
     }
     lines
+}
+
+/// The contradiction between the log of a warm start and live steps.
+fn log_contradicted(found: &LogContradicted) -> String {
+    let LogContradicted { what, episode, logged, live, dropped } = found;
+    let (logged, live) = (table::count(*logged), table::count(*live));
+    let consequence = match dropped {
+        true => format!("the learner dropped the {logged} logged steps and continued with its own"),
+        false => format!("the learner keeps the {logged} logged steps; learn without them"),
+    };
+    format!(
+        "Warning: in episode {episode}, after {live} live steps, the live steps contradict the log ({what}): {consequence}. \
+         Something unrecorded acted on the levers of the log, or the world has changed since."
+    )
 }

@@ -155,7 +155,11 @@ impl<'a> Promises<'a> {
         let start = self.arena.start_distribution();
         match self.until {
             Some(Until::Share(_)) if first.share(&start).is_none() && first.above_random_s.is_none() => {
-                Err(LearnError::NoShare.into())
+                let why = match learner.knowledge().knows_mechanisms() {
+                    false => "the effects of levers on key variables have to be learned",
+                    true => "interventions are too many to compare, or the world is planned by components",
+                };
+                Err(LearnError::NoShare { why }.into())
             }
             Some(Until::Share(share)) if share < LEAST_SHARE => Err(Cannot::Until(format!(
                 "--until {}: below what rounding allows; ask for 1e-7 % or more",

@@ -18,7 +18,7 @@ use crate::overwrite::{Files, Overwrite};
 use crate::worldfile::{self, WorldFile};
 use crate::{policy_file, render, table};
 
-/// Plan exactly: the best intervention for every stage and state, and what it is worth
+/// Compute the optimal intervention for every stage and state, and its value
 ///
 /// Needs a world in which every mechanism and reward is known. Of equally good interventions the first counts: levers
 /// left alone before levers set, values in the order of the file.
@@ -27,11 +27,11 @@ use crate::{policy_file, render, table};
 pub(crate) struct Args {
     /// The world file, `-` for standard input; or a ready-made world.
     file: PathBuf,
-    /// Instead of planning, say what the policy in this file is worth.
+    /// Compute the value of the policy in this file instead.
     #[arg(long, value_name = "POLICY.json")]
     evaluate: Option<PathBuf>,
-    /// Plan from a log instead: the best plan by what was seen and the plan with the greatest guaranteed value, beside what was
-    /// logged. The file is what `dowise fit` wrote, or any world with --from.
+    /// Safe policy improvement: the posterior-mean plan and the pessimistic plan from a log, beside the behaviour policy.
+    /// The file is a fitted world of `dowise fit`, or any world with --from.
     #[arg(long, conflicts_with = "evaluate")]
     safe: bool,
     /// The log that a safe plan is made from, instead of the evidence beside a fitted world.

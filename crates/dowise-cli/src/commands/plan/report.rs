@@ -31,7 +31,7 @@ pub(super) fn planned(world: &World, plan: &Plan, value: f64, all: bool, output:
     let mut stage = 0;
     while stage < plan.horizon {
         // States that show their stage differ from stage to stage.
-        let alike = world.clock().is_none();
+        let alike = world.time_index().is_none();
         let same = |h: &usize| alike && (0..plan.n_states).all(|s| plan.action(*h, s) == plan.action(stage, s));
         let last = (stage + 1..plan.horizon).take_while(same).last().unwrap_or(stage);
         let title = if last > stage {

@@ -5,7 +5,8 @@ use std::path::Path;
 use dowise::World;
 use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, fingerprint_in, not_fitted_in, read_summary};
 use dowise::offline::{
-    Assumption, Candidate, OfflineOptions, Recommendation, SafePlan, plan_from_evidence, plan_safely,
+    AssumptionRecord, Candidate, OfflineOptions, Recommendation, SafePlan, Sensitivity, Tier, plan_from_evidence,
+    plan_safely,
 };
 use dowise_study::{MOST_TEXT, read_text_file};
 use serde::Serialize;
@@ -56,9 +57,13 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
     if plan.mean.guaranteed.is_none() {
         warnings.push(report::EXPECTED.to_owned());
     }
-    let is_refused = matches!(plan.recommendation, Recommendation::Refused { .. });
+    let is_refused = matches!(plan.recommendation, Recommendation::Refused { .. } | Recommendation::Sensitive { .. });
     if let Some(file) = args.policy.as_ref().filter(|_| is_refused) {
-        output.talk(format_args!("did not write {}: an assumption failed", file.display()));
+        let why = match plan.recommendation {
+            Recommendation::Sensitive { .. } => "an untestable assumption would overturn it",
+            _ => "an assumption failed",
+        };
+        output.talk(format_args!("did not write {}: {why}", file.display()));
     } else if let Some(file) = &args.policy {
         let name = if std::ptr::eq(plan.recommended(), &plan.pessimistic) {
             "pessimistic plan"
@@ -73,7 +78,7 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
             Recommendation::NoOverlap { .. } => "; the log does not contain what it does",
             Recommendation::NotBetter => "; not better than the behaviour policy",
             Recommendation::NotGuaranteed => "; by the model better than the behaviour policy, and not guaranteed",
-            Recommendation::Refused { .. } | Recommendation::NotChecked => {
+            Recommendation::Refused { .. } | Recommendation::Sensitive { .. } | Recommendation::NotChecked => {
                 "; not recommended: the model was not checked against the log"
             }
             Recommendation::NotShown => "; too little of the behaviour policy is recorded to compare",
@@ -176,7 +181,7 @@ fn text(
     for warning in warnings {
         text += &format!("{}\n\n", table::wrapped(warning));
     }
-    text += &format!("{}\n", assumptions::section(&plan.assumptions, output));
+    text += &format!("{}\n", assumptions::section(&plan.record, output));
     text += &format!("{}{}\n", report::values(&rows), table::wrapped(legend));
     if let Some(logged) = &plan.logged {
         let rows = report::logged_rows(logged, &sure);
@@ -189,6 +194,7 @@ fn text(
     for question in from_file {
         text += &format!("{}\n", table::wrapped(&report::not_from_the_log(question)));
     }
+    text += &plan.sensitivity.as_ref().map_or(String::new(), |found| table::wrapped(&in_words(found)) + "\n");
     let support = &plan.recommended().support;
     if support.share > NOTABLE {
         for line in evaluate::unsupported(support) {
@@ -209,6 +215,28 @@ fn text(
     text + &differences(world, plan, all, output)
 }
 
+/// Γ below which a recommendation does not survive even a weak unrecorded cause.
+const WEAK_CAUSE: f64 = 1.05;
+
+/// How much unmeasured confounding the recommendation survives.
+fn in_words(found: &Sensitivity) -> String {
+    let gamma = (100.0 * found.gamma).floor() / 100.0;
+    if found.is_beyond() {
+        return format!(
+            "Sensitivity: an unrecorded cause that changes the odds of the logged interventions up to {gamma:.0} times does not overturn this."
+        );
+    }
+    if gamma < WEAK_CAUSE {
+        return "Sensitivity: even a weak unrecorded cause of the logged interventions and the outcome could overturn this (Γ of the \
+                marginal sensitivity model below 1.05). Compare the plan with the behaviour policy in a trial."
+            .to_owned();
+    }
+    format!(
+        "Sensitivity: an unrecorded cause of the outcome that changes the odds of the logged interventions more than {gamma:.2} times \
+         could overturn this (Γ of the marginal sensitivity model)."
+    )
+}
+
 /// What to do, in one sentence.
 fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
     let least = |c: &Candidate| c.guaranteed.map_or_else(|| "anything".to_owned(), |bounds| amounts.show(bounds.low));
@@ -218,6 +246,9 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
         format!("its value is at least {}, that of the behaviour policy at most {today} (confidence {sure})", least(c))
     };
     match plan.recommendation {
+        Recommendation::DeployMean | Recommendation::DeployPessimistic if plan.tier == Some(Tier::Posterior) => {
+            by_posterior(plan, amounts)
+        }
         Recommendation::DeployMean => {
             format!("Deploy the posterior-mean plan: {}.", bounds(&plan.mean))
         }
@@ -242,9 +273,14 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
             "By the model the posterior-mean plan has value {}, more than the behaviour policy; nothing is guaranteed.",
             amounts.show(plan.mean.model.mean)
         ),
+        Recommendation::Sensitive { .. } => format!(
+            "Nothing is recommended: by its bounds or by the model a plan is better, but it would be worse than the behaviour policy if {}. \
+             No log can exclude this. Record these values, or compare the plan with the behaviour policy in a trial.",
+            plan.overturned_if.as_deref().unwrap_or("values are missing for another reason than assumed")
+        ),
         Recommendation::Refused { .. } => format!(
             "Nothing is recommended: an assumption failed, so that none of these values need hold, not even the guaranteed ones. {}",
-            assumptions::failed(&plan.assumptions).unwrap_or_default()
+            assumptions::failed(&plan.record).unwrap_or_default()
         ),
         Recommendation::NotChecked => "Nothing is recommended yet: by its bounds a plan is better, but whether the model reproduces the logged returns \
                                        was not tested. Plan from the log itself, with --from LOG."
@@ -259,6 +295,21 @@ fn advice(plan: &SafePlan, amounts: Amounts, sure: &str) -> String {
             least(&plan.pessimistic)
         ),
     }
+}
+
+/// A deployment that the posterior supports and the guarantee does not yet.
+fn by_posterior(plan: &SafePlan, amounts: Amounts) -> String {
+    let found = plan.recommended();
+    let gain = found.difference.map_or_else(String::new, |difference| {
+        let [low, high] = [difference.low, difference.high].map(|x| amounts.show(x));
+        format!(" It is worth {low} to {high} more than the behaviour policy (posterior, 95 %).")
+    });
+    let name = if std::ptr::eq(found, &plan.mean) { "posterior-mean" } else { "pessimistic" };
+    format!(
+        "Deploy the {name} plan (posterior tier, not guaranteed): by the model it is better than the behaviour policy in 97.5 % \
+         of the posterior, but the distribution-free guarantee is not reached.{gain} This rests on the prior and on every \
+         assumption above."
+    )
 }
 
 /// Two digits are enough for a guess.
@@ -344,6 +395,12 @@ struct Safe {
     world: String,
     delta: f64,
     recommendation: &'static str,
+    /// What it rests on: `guaranteed` or `posterior`.
+    tier: Option<Tier>,
+    /// The violation of an untestable assumption that would overturn it.
+    overturned_if: Option<String>,
+    /// How much unmeasured confounding would overturn it.
+    sensitivity: Option<Sensitivity>,
     /// Episodes more that would show that a plan is better.
     more_episodes: Option<f64>,
     mean: Plan,
@@ -355,7 +412,8 @@ struct Safe {
     /// What makes the answer doubtful.
     warnings: Vec<String>,
     /// What the answer rests on, and how it came out against the log.
-    assumptions: Vec<Assumption>,
+    #[serde(flatten)]
+    record: AssumptionRecord,
     /// The recommended one.
     policy: Vec<Decision>,
 }
@@ -364,6 +422,8 @@ struct Safe {
 struct Plan {
     model: json::Value,
     guaranteed: Option<[f64; 2]>,
+    /// Posterior of its value less that of the behaviour policy, 95 %.
+    difference: Option<[f64; 2]>,
     unsupported: f64,
 }
 
@@ -384,6 +444,7 @@ fn in_json(
     let of = |c: &Candidate| Plan {
         model: json::value(c.model),
         guaranteed: c.guaranteed.map(json::ends),
+        difference: c.difference.map(json::ends),
         unsupported: c.support.share,
     };
     let (recommendation, more_episodes) = match plan.recommendation {
@@ -395,6 +456,7 @@ fn in_json(
         Recommendation::NotShown => ("not shown", None),
         Recommendation::NotGuaranteed => ("not guaranteed", None),
         Recommendation::Refused { .. } => ("refused", None),
+        Recommendation::Sensitive { .. } => ("sensitive", None),
         Recommendation::NotChecked => ("not checked", None),
         Recommendation::NothingToCompare => ("nothing to compare with", None),
     };
@@ -409,6 +471,9 @@ fn in_json(
         world: world.name().to_owned(),
         delta: options.delta,
         recommendation,
+        tier: plan.tier,
+        overturned_if: plan.overturned_if.clone(),
+        sensitivity: plan.sensitivity.clone(),
         more_episodes,
         mean: of(&plan.mean),
         pessimistic: of(&plan.pessimistic),
@@ -416,7 +481,7 @@ fn in_json(
         differences: plan.differences(n).len(),
         from_file,
         warnings,
-        assumptions: plan.assumptions.clone(),
+        record: plan.record.clone(),
         policy: decisions.collect(),
     }
 }

@@ -16,7 +16,9 @@ use crate::{log, render, worldfile};
 ///
 /// A graph promises that levers act through key variables alone, that a factor's next value depends on its scope alone, and that
 /// what no arrow and no hidden variable joins is independent. Every promise that the log can break is tested; all tests
-/// together contradict a true graph with at most the probability --level. The numbers of the world play no part.
+/// together contradict a true graph with at most the probability --level. A second family of tests asks whether a
+/// variable of the previous step acts on a step (Markov property), at the same level. The numbers of the world play no
+/// part.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Args {
@@ -47,7 +49,7 @@ Examples:
   dowise test clinic.toml records.csv.gz --level 0.01 --all
   dowise test campaign.toml log.csv --json | jq '.tested[0]'
 
-Exit status: 0 not contradicted, 1 contradicted, 2 wrong usage or nothing could be tested, 3 could not read or write.";
+Exit status: 0 not contradicted, 1 graph, Markov property or stationarity contradicted, 2 wrong usage or nothing could be tested, 3 could not read or write.";
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -56,6 +58,10 @@ struct Json<'a> {
     schema: &'static str,
     contradicted: bool,
     verdict: String,
+    markov_contradicted: bool,
+    markov_verdict: Option<String>,
+    stationarity_contradicted: bool,
+    stationarity_verdict: Option<String>,
     #[serde(flatten)]
     report: &'a GraphReport,
 }
@@ -77,19 +83,31 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         return Err(Failure::Usage(format!("{log}: the log has no steps, so nothing was tested")));
     }
     let contradicted = report.is_contradicted();
+    let markov_contradicted = !report.markov_contradictions().is_empty();
+    let stationarity_contradicted = !report.stationarity_contradictions().is_empty();
     if args.json {
-        output.json(&Json { schema: "dowise-test/1", contradicted, verdict: report.verdict(), report: &report })?;
+        output.json(&Json {
+            schema: "dowise-test/1",
+            contradicted,
+            verdict: report.verdict(),
+            markov_contradicted,
+            markov_verdict: report.markov_verdict(),
+            stationarity_contradicted,
+            stationarity_verdict: report.stationarity_verdict(),
+            report: &report,
+        })?;
     } else {
         output.data(report::text(&report, args.all, output))?;
     }
-    if report.tested.is_empty() {
+    if report.tested.is_empty() && report.markov.is_empty() && report.stationarity.is_empty() {
         let why = match report.untested.is_empty() {
             true => "this graph implies no independence that a log could contradict",
             false => "each claim needs 20 visits of rows in which both of its sides vary",
         };
         return Err(Failure::Usage(format!("nothing could be tested: {why}")));
     }
-    Ok(if contradicted { Status::No } else { Status::Fine })
+    let found = contradicted || markov_contradicted || stationarity_contradicted;
+    Ok(if found { Status::No } else { Status::Fine })
 }
 
 fn level(text: &str) -> Result<f64, String> {

@@ -6,39 +6,37 @@ use crate::missingness::{self, probability};
 use crate::output::Output;
 use crate::table::{self, Align, count, short};
 
-/// Rows of the table, and contradictions in words, unless all are asked for.
+/// Rows of the first table, rows of other tables and contradictions in words, unless all are asked for.
 const SHOWN: usize = 15;
 const EXPLAINED: usize = 5;
 
 pub(super) fn text(report: &GraphReport, all: bool, output: &Output) -> String {
-    let mut text = boxed(&[
-        report.verdict(),
-        format!(
-            "{} episodes, {} steps; {} independences tested, {} not",
-            count(report.episodes),
-            count(report.steps),
-            report.tested.len(),
-            report.untested.len()
-        ),
-        format!("{} steps with a missing cell, left out where the cell was needed", count(report.incomplete_steps)),
-    ]);
-    let failed = report.contradictions();
-    if !failed.is_empty() {
-        text += &format!("\n{}\n", output.heading("What fails, and what it would mean"));
-        let shown = if all { failed.len() } else { failed.len().min(EXPLAINED) };
-        for one in &failed[..shown] {
-            text += &format!("{}\n", table::wrapped(&explained(one)));
-        }
-        text += &more(failed.len() - shown);
-    }
-    if !report.tested.is_empty() {
-        text += &format!("\n{}\n", output.heading("Independences, the most doubtful first"));
-        let shown = if all { report.tested.len() } else { report.tested.len().min(SHOWN) };
-        let header = ["independence", "adjusted p", "p", "V", "difference", "rows", "visits"];
-        let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
-        let rows: Vec<Vec<String>> = report.tested[..shown].iter().map(row).collect();
-        text += &table::wide_table(&header, &rows, &align);
-        text += &more(report.tested.len() - shown);
+    let mut lines = vec![report.verdict()];
+    lines.extend(report.markov_verdict());
+    lines.extend(report.stationarity_verdict());
+    lines.push(format!(
+        "{} episodes, {} steps; {} independences tested, {} not",
+        count(report.episodes),
+        count(report.steps),
+        report.tested.len() + report.markov.len() + report.stationarity.len(),
+        report.untested.len() + report.markov_untested.len() + report.stationarity_untested.len()
+    ));
+    lines.push(format!(
+        "{} steps with a missing cell, left out where the cell was needed",
+        count(report.incomplete_steps)
+    ));
+    let mut text = boxed(&lines);
+    text += &failures(report.contradictions(), "What fails, and what it would mean", all, output);
+    let of_markov = "What fails of the Markov property, and what it would mean";
+    text += &failures(report.markov_contradictions(), of_markov, all, output);
+    let of_time = "What changes with time, and what it would mean";
+    text += &failures(report.stationarity_contradictions(), of_time, all, output);
+    text += &independences(&report.tested, SHOWN, "Independences, the most doubtful first", all, output);
+    let of_markov = "Independences of the previous step (Markov property), the most doubtful first";
+    text += &independences(&report.markov, EXPLAINED, of_markov, all, output);
+    let of_time = "Independences of the number of the episode (stationarity), the most doubtful first";
+    text += &independences(&report.stationarity, EXPLAINED, of_time, all, output);
+    if !(report.tested.is_empty() && report.markov.is_empty() && report.stationarity.is_empty()) {
         let legend = format!(
             "a ⊥ b | c: once c is known, b says nothing about a. Adjusted p: at most {} contradicts the graph; p: of this test alone. V: \
              Cramér's V, from 0 (no association) to 1. Difference: in probability. Rows and visits: values of c in which both sides \
@@ -47,15 +45,42 @@ pub(super) fn text(report: &GraphReport, all: bool, output: &Output) -> String {
         );
         text += &format!("{}\n", table::wrapped(&legend));
     }
-    if !report.untested.is_empty() {
+    let untested = [&report.untested[..], &report.markov_untested[..], &report.stationarity_untested[..]].concat();
+    if !untested.is_empty() {
         text += &format!("\n{}\n", output.heading("Not tested"));
-        let shown = if all { report.untested.len() } else { report.untested.len().min(EXPLAINED) };
-        let rows: Vec<Vec<String>> =
-            report.untested[..shown].iter().map(|u| vec![u.claim.clone(), u.why.clone()]).collect();
+        let shown = if all { untested.len() } else { untested.len().min(EXPLAINED) };
+        let rows: Vec<Vec<String>> = untested[..shown].iter().map(|u| vec![u.claim.clone(), u.why.clone()]).collect();
         text += &table::wide_table(&["independence", "why"], &rows, &[Align::Left, Align::Left]);
-        text += &more(report.untested.len() - shown);
+        text += &more(untested.len() - shown);
     }
     text + &missingness::section(&report.missingness, 0, output)
+}
+
+/// The rejected claims in words.
+fn failures(failed: &[Tested], heading: &str, all: bool, output: &Output) -> String {
+    if failed.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", output.heading(heading));
+    let shown = if all { failed.len() } else { failed.len().min(EXPLAINED) };
+    for one in &failed[..shown] {
+        text += &format!("{}\n", table::wrapped(&explained(one)));
+    }
+    text + &more(failed.len() - shown)
+}
+
+/// Tested claims as a table.
+fn independences(tested: &[Tested], most: usize, heading: &str, all: bool, output: &Output) -> String {
+    if tested.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", output.heading(heading));
+    let shown = if all { tested.len() } else { tested.len().min(most) };
+    let header = ["independence", "adjusted p", "p", "V", "difference", "rows", "visits"];
+    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
+    let rows: Vec<Vec<String>> = tested[..shown].iter().map(row).collect();
+    text += &table::wide_table(&header, &rows, &align);
+    text + &more(tested.len() - shown)
 }
 
 fn more(left: usize) -> String {

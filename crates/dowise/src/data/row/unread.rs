@@ -3,7 +3,8 @@
 use crate::data::columns::{Own, Role};
 use crate::data::findings::{FindingKind, Findings};
 use crate::data::labels::{Labels, number};
-use crate::world::{World, nearest};
+use crate::messages::nearest;
+use crate::world::World;
 
 /// Whether a text is a number with a decimal comma.
 pub(super) fn has_decimal_comma(text: &str) -> bool {
@@ -53,7 +54,14 @@ pub(super) fn unknown(
             None => {
                 let some: Vec<&str> = variable.values.iter().take(6).map(String::as_str).collect();
                 let more = if variable.values.len() > 6 { ", …" } else { "" };
-                format!("; it has {}{more}", some.join(", "))
+                let cut = match text.parse::<f64>() {
+                    Ok(_) => format!(
+                        "; to cut numbers into values, write [bins.\"{}\"] in a map (--map FILE)",
+                        variable.name
+                    ),
+                    Err(_) => String::new(),
+                };
+                format!("; it has {}{more}{cut}", some.join(", "))
             }
         };
         (format!("\"{text}\" is no value of \"{}\"{help}", variable.name), near)

@@ -24,9 +24,9 @@ fn kernel_of(
 ) -> Kernel {
     let n_groups = rng.random_range(groups.clone());
     let values = |n: usize| (0..n).map(|v| v.to_string().as_str().into()).collect();
-    let variable = |kind, name: &str, n| VariableSpec {
+    let variable = |kind: Kind, name: &str, n| VariableSpec {
         name: name.into(),
-        kind,
+        kind: kind.into(),
         values: values(n),
         values_at: None,
         costs: vec![],

@@ -21,7 +21,7 @@ const LN_GAMMA_HALF: f64 = 0.572_364_942_924_700_1;
 ///
 /// Also valid if a and b are sums of rewards x in \[0, 1\] and of 1 − x. Since (q/p)^x ((1−q)/(1−p))^(1−x) is at most
 /// linear in x between its ends, its mean is at most 1 if p is the mean of x.
-pub(super) fn of_two(a: f64, b: f64) -> f64 {
+pub(crate) fn of_two(a: f64, b: f64) -> f64 {
     let n = a + b;
     // ln Γ(n + 1) − ln Γ(1), both ends of a Dirichlet of weight 1.
     (fit(a) + fit(b) - n * ln(n) + ln_gamma(n + 1.0)).max(0.0)
@@ -87,7 +87,7 @@ fn fit(x: f64) -> f64 {
 /// over k of them, k with weight 1/k and the k values uniform. A row with few next values is learned nearly as if
 /// their number were known: at m = 64 and 3 values observed in 1000 visits the penalty is a sixth of that of the first
 /// half alone.
-pub(super) fn of_many(counts: &[u32], n: u32) -> f64 {
+pub(crate) fn of_many(counts: &[u32], n: u32) -> f64 {
     let m = counts.len();
     if m == 2 {
         return of_two_counts(counts[0], counts[1]);

@@ -32,6 +32,7 @@ pub(crate) use confidence::Confidence;
 pub(crate) use decomposed::PartsSelector;
 pub(crate) use intervals::{Interval, Intervals};
 pub(crate) use mechanisms::{MechanismEstimator, mean_tables, read_kernel, sampled_tables};
+pub(crate) use mixture::{of_many as mixture_penalty, of_two as mixture_penalty_of_shares};
 pub(crate) use posterior::{BATCH, LazyRows, StickBreaking, dirichlet_of};
 pub(crate) use selector::mean_kernel;
 pub(crate) use sets::{ball_bytes, kept_bytes};

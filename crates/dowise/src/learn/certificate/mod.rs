@@ -16,7 +16,7 @@ use self::difference::Difference;
 use super::belief::Estimator;
 use super::error::check;
 use super::learner::Kind;
-use super::memory::{hold_reading, hold_sets};
+use super::memory::{hold_belief, hold_sets};
 use super::options::{Cap, Options, Sets};
 use super::tabular::Tabular;
 use super::view::Decomposed;
@@ -154,7 +154,7 @@ impl Learner {
         let options = options_of_bounds(tabular, delta);
         check(&options)?;
         // Three beliefs as large as the learner's own at the same time.
-        let hold = || if decomposed { hold_sets(tabular, SETS) } else { hold_reading(tabular) };
+        let hold = || if decomposed { hold_sets(tabular, SETS) } else { hold_belief(tabular) };
         drop((hold()?, hold()?, hold()?));
         Ok((tabular, options))
     }

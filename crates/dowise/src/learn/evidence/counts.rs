@@ -75,6 +75,15 @@ impl Counts {
         self.n_rv.iter_mut().zip(&other.n_rv).for_each(|(a, b)| *a += b);
     }
 
+    /// Removes the visits of another table of the same shape; `None` if there are fewer.
+    pub(crate) fn subtract(&mut self, part: &Counts) -> Option<()> {
+        let tables = self.n_r.iter_mut().zip(&part.n_r).chain(self.n_rv.iter_mut().zip(&part.n_rv));
+        for (n, part) in tables {
+            *n = n.checked_sub(*part)?;
+        }
+        Some(())
+    }
+
     /// Fills an empty table with saved entries.
     pub(crate) fn restore(&mut self, entries: &[Entry], table: &str) -> Result<(), EvidenceError> {
         let damaged = |why: String| Err(EvidenceError::Damaged { field: table.to_owned(), why });

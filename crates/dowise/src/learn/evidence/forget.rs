@@ -150,6 +150,7 @@ impl Evidence {
 }
 
 /// Sufficient statistics of a row.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum RowSeen<'a> {
     /// Visits by value.
     Values(&'a [u32]),

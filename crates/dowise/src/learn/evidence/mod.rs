@@ -97,7 +97,10 @@ pub enum EvidenceError {
         /// The reason.
         why: String,
     },
-    /// Not saved evidence at all.
+    /// Another kind of file, another version, or a text that was cut off.
+    #[error(transparent)]
+    File(#[from] crate::saved::SavedError),
+    /// Not evidence of this learner at all.
     #[error("this is not saved evidence: {0}")]
     Format(String),
 }
@@ -392,6 +395,57 @@ impl Evidence {
         self.steps += other.steps;
         self.hash = self.hash.wrapping_add(other.hash);
         Ok(())
+    }
+
+    /// The evidence without all of other evidence; `None` if that is not a part of it.
+    pub(crate) fn without(&self, part: &Evidence) -> Option<Evidence> {
+        if self.view.fingerprint() != part.view.fingerprint() {
+            return None;
+        }
+        let mut rest = self.clone();
+        let tables = rest.transitions.iter_mut().flatten().chain(&mut rest.mechanisms);
+        let parts = part.transitions.iter().flatten().chain(&part.mechanisms);
+        for (counts, part) in tables.zip(parts) {
+            counts.subtract(part)?;
+        }
+        for (payments, part) in rest.payments.iter_mut().zip(&part.payments) {
+            payments.subtract(part)?;
+        }
+        for (n, part) in rest.visits_hs.iter_mut().zip(&part.visits_hs) {
+            *n = n.checked_sub(*part)?;
+        }
+        rest.steps = rest.steps.checked_sub(part.steps)?;
+        rest.hash = rest.hash_of_counts();
+        Some(rest)
+    }
+
+    /// The rows with visits, of all tables.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = RowAt> {
+        let transitions = self.transitions.iter().enumerate().flat_map(|(block, factors)| {
+            factors.iter().enumerate().flat_map(move |(factor, counts)| {
+                counts.visited().map(move |row| RowAt::Transition { block, factor, row })
+            })
+        });
+        let mechanisms = self.mechanisms.iter().enumerate();
+        let mechanisms =
+            mechanisms.flat_map(|(index, counts)| counts.visited().map(move |row| RowAt::Mechanism { index, row }));
+        let payments = self.payments.iter().enumerate();
+        let payments = payments.flat_map(|(term, paid)| paid.rows().map(move |(row, ..)| RowAt::Payment { term, row }));
+        transitions.chain(mechanisms).chain(payments)
+    }
+
+    /// Rows of all tables, visited or not.
+    pub(crate) fn n_rows(&self) -> usize {
+        let counts = self.transitions.iter().flatten().chain(&self.mechanisms).map(|c| c.n_r.len());
+        counts.chain(self.payments.iter().map(|p| p.n.len())).sum()
+    }
+
+    /// Bytes of its tables.
+    pub(crate) fn bytes_taken(&self) -> u128 {
+        let counts = self.transitions.iter().flatten().chain(&self.mechanisms);
+        let numbers: usize = counts.map(|c| c.n_r.len() + c.n_rv.len()).sum::<usize>() + self.visits_hs.len();
+        let payments: usize = self.payments.iter().map(|p| p.n.len()).sum();
+        (4 * numbers + 20 * payments) as u128
     }
 
     /// Observations added and not removed.

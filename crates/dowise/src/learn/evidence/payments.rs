@@ -96,6 +96,17 @@ impl Payments {
         self.sum.iter_mut().zip(&other.sum).for_each(|(a, b)| *a += b);
     }
 
+    /// Removes other rewards of the same term; `None` if there are fewer.
+    pub(crate) fn subtract(&mut self, part: &Payments) -> Option<()> {
+        for (n, part) in self.n.iter_mut().zip(&part.n) {
+            *n = n.checked_sub(*part)?;
+        }
+        for (sum, part) in self.sum.iter_mut().zip(&part.sum) {
+            *sum = sum.checked_sub(*part)?;
+        }
+        Some(())
+    }
+
     pub(crate) fn total(&self) -> u128 {
         self.n.iter().map(|&n| u128::from(n)).sum()
     }

@@ -6,10 +6,11 @@ use super::counts::Entry;
 use super::payments::PaymentEntry;
 use super::{Evidence, EvidenceError};
 use crate::learn::view::View;
+use crate::saved::Envelope;
 use std::sync::Arc;
 
-const FORMAT: &str = "dowise evidence";
-const VERSION: u32 = 1;
+/// Evidence lies inside other files too, so it carries the fields of its envelope itself.
+const FILE: Envelope = Envelope::fields("dowise evidence", 1);
 
 /// Serialised form of evidence.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,8 +39,8 @@ impl Evidence {
     pub(crate) fn saved(&self) -> SavedEvidence {
         let visited = self.visits_hs.iter().enumerate().filter(|(_, n)| **n > 0);
         SavedEvidence {
-            format: FORMAT.to_owned(),
-            version: VERSION,
+            format: FILE.name().to_owned(),
+            version: FILE.version(),
             view: self.view.fingerprint(),
             steps: self.steps,
             transitions: self.transitions.iter().map(|block| block.iter().map(|c| c.entries()).collect()).collect(),
@@ -56,20 +57,14 @@ impl Evidence {
         options: &crate::learn::Options,
         text: &str,
     ) -> Result<Evidence, EvidenceError> {
-        let saved: SavedEvidence = serde_json::from_str(text).map_err(|e| EvidenceError::Format(e.to_string()))?;
+        let saved: SavedEvidence = FILE.read(text)?;
         let view = View::of(knowledge, options).map_err(|e| EvidenceError::Format(e.to_string()))?;
         Evidence::restored(&Arc::new(view), &saved)
     }
 
     /// Validates saved evidence: it fits the tables, visits are conserved, and the checksum is right.
     pub(crate) fn restored(view: &Arc<View>, saved: &SavedEvidence) -> Result<Evidence, EvidenceError> {
-        if saved.format != FORMAT || saved.version != VERSION {
-            let text = format!(
-                "this is `{}` version {}, and this dowise reads `{FORMAT}` version {VERSION}",
-                saved.format, saved.version
-            );
-            return Err(EvidenceError::Format(text));
-        }
+        FILE.check_fields(&saved.format, saved.version)?;
         let here = view.fingerprint();
         if saved.view != here {
             return Err(EvidenceError::OtherView { other: saved.view.clone(), here });

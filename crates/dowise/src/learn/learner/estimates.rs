@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Kind, Learner};
 use crate::learn::error::{LearnError, LearnResult};
-use crate::learn::memory::hold_reading;
+use crate::learn::memory::hold_belief;
 use crate::learn::options::{Causes, Estimate, States};
 use crate::learn::policy::Policy;
 use crate::learn::view::blocks;
@@ -45,7 +45,7 @@ impl Learner {
     pub fn read(&self, reading: Estimator, seed: u64) -> LearnResult<Plan> {
         match &self.kind {
             Kind::Tabular(tabular) => {
-                let _held = hold_reading(tabular)?;
+                let _held = hold_belief(tabular)?;
                 Ok(tabular.read(reading, seed, Ties::First)?.0)
             }
             Kind::Linear(_) => Err(LearnError::NoTables),
@@ -65,7 +65,7 @@ impl Learner {
             Kind::Tabular(tabular) => {
                 let (knowledge, plan) = (tabular.knowledge(), tabular.plan());
                 check_policy(knowledge.interventions(), knowledge.state_space(), plan.horizon, policy_hs)?;
-                let _held = hold_reading(tabular)?;
+                let _held = hold_belief(tabular)?;
                 tabular.follow(reading, seed, policy_hs)
             }
             Kind::Linear(_) => Err(LearnError::NoTables),
@@ -89,9 +89,9 @@ impl Learner {
     /// random policy.
     pub fn learned_policy(&self) -> Arc<Policy> {
         if let Kind::Linear(linear) = &self.kind {
-            let plan = linear.learned_plan();
+            let (plan, evidence) = linear.learned_plan();
             let fill = |out: &mut Vec<Action>| out.extend_from_slice(&plan.policy_hs);
-            return Policy::made(&mut Arc::default(), linear.plans() + 1, linear.fingerprint(), plan.n_states, fill);
+            return Policy::made(&mut Arc::default(), linear.plans() + 1, evidence, plan.n_states, fill);
         }
         if let Kind::Tabular(tabular) = &self.kind {
             let reading = match tabular.options.estimate {
@@ -112,7 +112,7 @@ impl Learner {
         let mut next = self.clone();
         next.around.retain(|around| match around {
             // These wrappers make no decisions.
-            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => false,
+            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_) => false,
             Wrapper::Explore(_) => true,
             // Nor does conservative exploration apply.
             Wrapper::Baseline(_) => false,

@@ -5,7 +5,9 @@ use crate::learn::Knowledge;
 use crate::learn::error::{LearnError, LearnResult, check_delta};
 use crate::learn::monitor::{GraphWatch, Monitor};
 use crate::learn::options::Options;
-use crate::learn::wrappers::{Amendment, Baseline, BaselineReport, ChangeNoticed, Forgetting, Guard, Wrapper};
+use crate::learn::wrappers::{
+    Amendment, Baseline, BaselineReport, ChangeNoticed, Forgetting, Guard, LogCheck, LogContradicted, Wrapper,
+};
 use crate::world::Action;
 
 impl Learner {
@@ -50,8 +52,8 @@ impl Learner {
         }
         if !self.around.iter().any(Wrapper::looks_at_rewards) {
             let watch = Wrapper::Watch(Box::new(monitor(self.knowledge(), delta)?));
-            // A baseline comes last.
-            let last = self.around.iter().position(|a| matches!(a, Wrapper::Baseline(_)));
+            // The comparison with a log and a baseline come last.
+            let last = self.around.iter().position(|a| matches!(a, Wrapper::LogCheck(_) | Wrapper::Baseline(_)));
             self.around.insert(last.unwrap_or(self.around.len()), watch);
         }
         Ok(())
@@ -62,7 +64,7 @@ impl Learner {
         self.around.iter().find_map(|around| match around {
             Wrapper::Guard(guard) => guard.report(),
             Wrapper::Watch(monitor) => Some(monitor.report(&[])),
-            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => None,
+            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_) => None,
         })
     }
 
@@ -117,12 +119,50 @@ impl Learner {
         Ok(())
     }
 
+    /// Starts the comparison of live steps with the steps of a log, which the learner has counted already.
+    pub(super) fn compare_with_log(&mut self) {
+        let Kind::Tabular(tabular) = &self.kind else { return };
+        // A first episode may have been begun again.
+        if self.around.iter().any(|around| matches!(around, Wrapper::LogCheck(_))) {
+            return;
+        }
+        let drops = self.may_drop_log();
+        if let Some(check) = LogCheck::new(&tabular.evidence, drops) {
+            let last = self.around.iter().position(|a| matches!(a, Wrapper::Baseline(_)));
+            self.around.insert(last.unwrap_or(self.around.len()), Wrapper::LogCheck(Box::new(check)));
+        }
+    }
+
+    /// Whether the steps of a log can be dropped: graph repair and forgetting remember steps themselves.
+    pub(in crate::learn) fn may_drop_log(&self) -> bool {
+        !self.around.iter().any(|a| matches!(a, Wrapper::Guard(_) | Wrapper::Forget(_)))
+    }
+
+    /// After a warm start: the contradiction between live steps and the log, if there is one. Something unrecorded
+    /// acted on the levers of the log, or the world has changed since. A log with the same rows as live steps is
+    /// contradicted with probability at most 0.01.
+    pub fn log_contradicted(&self) -> Option<&LogContradicted> {
+        self.around.iter().find_map(|around| match around {
+            Wrapper::LogCheck(check) => check.found(),
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => {
+                None
+            }
+        })
+    }
+
     /// Report of conservative exploration, if there is a baseline.
     pub fn baseline(&self) -> Option<BaselineReport> {
         self.around.iter().find_map(|around| match around {
             Wrapper::Baseline(baseline) => Some(baseline.report()),
-            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => None,
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_) => {
+                None
+            }
         })
+    }
+
+    /// Whether steps contradict what certificates rest on: the tested graph, or a log that the learner still uses.
+    pub fn is_contradicted(&self) -> bool {
+        self.graph_contradicted() || self.log_contradicted().is_some_and(|found| !found.dropped)
     }
 
     /// Whether the steps contradict the tested graph; false without a test.
@@ -131,21 +171,29 @@ impl Learner {
             Wrapper::Watch(monitor) => monitor.contradicted(),
             // It revises a graph at once, if it can.
             Wrapper::Guard(guard) => guard.contradicted(),
-            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => false,
+            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_) => false,
         })
     }
 
     fn guard(&self) -> Option<&Guard> {
         self.around.iter().find_map(|around| match around {
             Wrapper::Guard(guard) => Some(guard.as_ref()),
-            Wrapper::Explore(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => None,
+            Wrapper::Explore(_)
+            | Wrapper::Watch(_)
+            | Wrapper::Baseline(_)
+            | Wrapper::Forget(_)
+            | Wrapper::LogCheck(_) => None,
         })
     }
 
     fn forgetting(&self) -> Option<&Forgetting> {
         self.around.iter().find_map(|around| match around {
             Wrapper::Forget(forget) => Some(forget.as_ref()),
-            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) => None,
+            Wrapper::Explore(_)
+            | Wrapper::Guard(_)
+            | Wrapper::Watch(_)
+            | Wrapper::Baseline(_)
+            | Wrapper::LogCheck(_) => None,
         })
     }
 

@@ -6,13 +6,11 @@ use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
 use rayon::prelude::*;
 
 use super::evidence::{Met, MetStep};
-
-/// Updates after which factor and widths are recomputed from Λ, or d if that is more.
-///
-/// Between refreshes a rank-one update adds a relative rounding error of a few 1e-16. A width is also recomputed once
-/// it has lost three digits. So values stay within about 1e-12 of an exact computation; `tests/linear_exact.rs` checks
-/// them to 1e-9 and prints the errors.
-pub(super) const REFRESH_EVERY: usize = 512;
+use super::fit::Steps;
+use super::gram::{Gram, factorised};
+use super::model::Columns;
+use super::residuals::Residuals;
+use super::weighted::Weighable;
 
 /// A width is recomputed when it has fallen below this share of its last computed value: cancellation has then cost
 /// three digits.
@@ -31,11 +29,7 @@ pub(super) struct Design {
     pub(super) recent: Vec<MetStep>,
     /// Range of the regressed reward.
     range: [f64; 2],
-    lambda: f64,
-    /// Λ; lower triangle and diagonal.
-    gram: DMatrix<f64>,
-    /// Λ = LLᵀ.
-    factor: Cholesky<f64, Dyn>,
+    pub(super) gram: Gram,
     /// M, one column for each next state.
     next: DMatrix<f64>,
     /// Σ φ r over the regressed rewards.
@@ -44,14 +38,9 @@ pub(super) struct Design {
     squares: Vec<f64>,
     /// `squares` when last computed from the factor.
     computed: Vec<f64>,
-    /// ln det(Λ) − d ln λ.
-    gained: f64,
-    /// `gained` at the last refresh.
+    /// ln det(Λ) − d ln λ at the last refresh.
     pub(super) gained_then: f64,
-    /// `gained` at the last plan.
-    pub(super) planned: f64,
-    /// Λ⁻¹φ of the latest update, and its products with all features.
-    direction: DVector<f64>,
+    /// Products of Λ⁻¹φ of the latest update with all features.
     overlap: DVector<f64>,
 }
 
@@ -67,22 +56,16 @@ impl Design {
 
     /// The same without widths, so that a step costs O(d²) for any number of columns.
     pub(super) fn without_widths(d: usize, n_states: usize, lambda: f64, range: [f64; 2]) -> Design {
-        let gram = DMatrix::from_diagonal_element(d, d, lambda);
         Design {
             met: Met::default(),
             range,
-            lambda,
-            factor: Cholesky::new(gram.clone()).expect("invariant: λI with λ > 0 is positive definite"),
-            gram,
+            gram: Gram::new(d, lambda),
             next: DMatrix::zeros(d, n_states),
             reward: DVector::zeros(d),
             computed: Vec::new(),
             squares: Vec::new(),
             recent: Vec::new(),
-            gained: 0.0,
             gained_then: 0.0,
-            planned: 0.0,
-            direction: DVector::zeros(d),
             overlap: DVector::zeros(0),
         }
     }
@@ -110,7 +93,7 @@ impl Design {
 
     /// Adds one step this many times: one by one if they are few, otherwise all at once.
     pub(super) fn add_times(&mut self, columns: DMatrixView<'_, f64>, step: MetStep, times: u32) {
-        if times as usize <= self.period() {
+        if times as usize <= self.gram.period() {
             (0..times).for_each(|_| self.add(columns, step));
             return;
         }
@@ -124,7 +107,7 @@ impl Design {
             return false;
         }
         self.afresh(columns);
-        self.planned = self.planned.min(self.gained);
+        self.gram.planned = self.gram.planned.min(self.gram.gained);
         true
     }
 
@@ -132,10 +115,8 @@ impl Design {
     fn afresh(&mut self, columns: DMatrixView<'_, f64>) {
         self.recent.clear();
         self.sum_up(columns);
-        let d = columns.nrows();
-        let log_det: f64 = (0..d).map(|i| 2.0 * crate::math::ln(self.factor.l_dirty()[(i, i)])).sum();
-        self.gained = (log_det - d as f64 * crate::math::ln(self.lambda)).max(0.0);
-        self.gained_then = self.gained;
+        self.gram.regain();
+        self.gained_then = self.gram.gained;
     }
 
     /// Factor, widths and determinant after one more column.
@@ -144,24 +125,20 @@ impl Design {
     /// ln(1 + φᵀg).
     fn update(&mut self, columns: DMatrixView<'_, f64>, cell: usize) {
         let phi = columns.column(cell);
-        self.direction.copy_from(&phi);
-        self.factor.solve_mut(&mut self.direction);
-        let own = phi.dot(&self.direction);
-        self.gained += crate::math::ln_1p(own);
-        if self.recent.len() >= self.period() {
+        let own = self.gram.gain(phi);
+        if self.recent.len() >= self.gram.period() {
             self.refresh(columns);
             return;
         }
-        self.factor.rank_one_update(&phi, 1.0);
-        self.gram.syger(1.0, &phi, &phi, 1.0);
+        self.gram.update(phi);
         if self.squares.is_empty() {
             return;
         }
-        self.overlap.gemv_tr(1.0, &columns, &self.direction, 0.0);
+        self.overlap.gemv_tr(1.0, &columns, self.gram.direction(), 0.0);
         for (i, phi) in columns.column_iter().enumerate() {
             let less = self.squares[i] - self.overlap[i] * self.overlap[i] / (1.0 + own);
             self.squares[i] = if less < LOST_DIGITS * self.computed[i] {
-                self.computed[i] = square(&self.factor, phi.clone_owned());
+                self.computed[i] = self.gram.square(&mut phi.clone_owned());
                 self.computed[i]
             } else {
                 less
@@ -169,27 +146,21 @@ impl Design {
         }
     }
 
-    /// Steps from one refresh to the next.
-    pub(super) fn period(&self) -> usize {
-        REFRESH_EVERY.max(self.gram.nrows())
-    }
-
     /// Recomputes everything from the counts.
     fn refresh(&mut self, columns: DMatrixView<'_, f64>) {
         self.recent.clear();
-        self.gained_then = self.gained;
+        self.gained_then = self.gram.gained;
         self.sum_up(columns);
     }
 
     /// Sums, factor and widths from the counts, column by column: independent of the order of the steps.
     fn sum_up(&mut self, columns: DMatrixView<'_, f64>) {
-        let d = columns.nrows();
-        self.gram = DMatrix::from_diagonal_element(d, d, self.lambda);
+        self.gram.clear();
         self.next.fill(0.0);
         self.reward.fill(0.0);
         for (cell, visits, reward) in self.met.columns(self.range) {
             let phi = columns.column(cell);
-            self.gram.syger(visits, &phi, &phi, 1.0);
+            self.gram.accumulate(visits, phi);
             if reward != 0.0 {
                 self.reward.axpy(reward, &phi, 1.0);
             }
@@ -197,7 +168,7 @@ impl Design {
         for (&(cell, next), &n) in &self.met.next {
             self.next.column_mut(next as usize).axpy(f64::from(n), &columns.column(cell as usize), 1.0);
         }
-        self.factor = factorised(self.gram.clone());
+        self.gram.refactor();
         if !self.squares.is_empty() {
             let mut computed = std::mem::take(&mut self.computed);
             self.fill_squares(columns, &mut computed);
@@ -216,17 +187,9 @@ impl Design {
         if self.met.steps > 0 {
             self.sum_up(columns);
         }
-        self.gained = self.gained_then;
+        self.gram.gained = self.gained_then;
         recent.iter().for_each(|&step| self.add(columns, step));
         true
-    }
-
-    /// Σ φφᵀ, both triangles.
-    pub(super) fn gram_without_lambda(&self) -> DMatrix<f64> {
-        let mut gram = self.gram.clone();
-        (0..gram.nrows()).for_each(|i| gram[(i, i)] -= self.lambda);
-        gram.fill_upper_triangle_with_lower_triangle();
-        gram
     }
 
     /// Σ φ r + M V: the sums for targets r + V(s').
@@ -245,21 +208,12 @@ impl Design {
     /// O(d · S + d²).
     pub(super) fn weights(&self, next_value: &[f64], out: &mut DVector<f64>) {
         self.sums(next_value, out);
-        self.factor.solve_mut(out);
+        self.gram.factor().solve_mut(out);
     }
 
-    /// Λ⁻¹ M V: the least-squares weights for targets V(s') alone.
-    pub(super) fn weights_of_next(&self, next_value: &[f64]) -> DVector<f64> {
-        let value = nalgebra::DVectorView::from_slice(next_value, next_value.len());
-        let mut out = &self.next * value;
-        self.factor.solve_mut(&mut out);
-        out
-    }
-
-    /// Adds deviation · L⁻ᵀξ, so that standard normal ξ make a sample of N(w, deviation² Λ⁻¹). `noise` is used up.
-    pub(super) fn perturb(&self, deviation: f64, noise: &mut DVector<f64>, weights: &mut DVector<f64>) {
-        self.factor.l_dirty().tr_solve_lower_triangular_mut(noise);
-        weights.axpy(deviation, noise, 1.0);
+    /// M V: the sums for targets V(s') alone.
+    fn sums_of_next(&self, next_value: &[f64]) -> DVector<f64> {
+        &self.next * nalgebra::DVectorView::from_slice(next_value, next_value.len())
     }
 
     /// φᵀΛ⁻¹φ for every pair of state and configuration: cached, or computed now.
@@ -274,63 +228,92 @@ impl Design {
 
     /// φᵀΛ⁻¹φ of one pair of state and configuration, from the factor.
     pub(super) fn square(&self, columns: DMatrixView<'_, f64>, cell: usize) -> f64 {
-        square(&self.factor, columns.column(cell).clone_owned())
+        self.gram.square(&mut columns.column(cell).clone_owned())
     }
 
     /// The same of all pairs from the factor, in parallel, with the same results.
     fn fill_squares(&self, columns: DMatrixView<'_, f64>, out: &mut [f64]) {
-        let of = |(i, out): (usize, &mut f64)| *out = square(&self.factor, columns.column(i).clone_owned());
+        let of = |(i, out): (usize, &mut f64)| *out = self.gram.square(&mut columns.column(i).clone_owned());
         out.par_iter_mut().enumerate().with_min_len(1 << 10).for_each(of);
-    }
-
-    /// ln(det Λ / λ^d).
-    pub(super) fn gained(&self) -> f64 {
-        self.gained
-    }
-
-    /// Whether det Λ has doubled since the last plan.
-    pub(super) fn doubled(&self) -> bool {
-        self.gained - self.planned > std::f64::consts::LN_2
-    }
-
-    /// Records that a plan was made.
-    pub(super) fn mark_planned(&mut self) {
-        self.planned = self.gained;
     }
 
     /// Estimated P(· | s, c) of one pair of state and configuration: φᵀΛ⁻¹M. Need not be a distribution.
     pub(super) fn transition(&self, columns: DMatrixView<'_, f64>, cell: usize) -> Vec<f64> {
         let mut direction = columns.column(cell).clone_owned();
-        self.factor.solve_mut(&mut direction);
+        self.gram.factor().solve_mut(&mut direction);
         self.next.tr_mul(&direction).as_slice().to_vec()
     }
 }
 
-/// φᵀΛ⁻¹φ = ‖L⁻¹φ‖².
-fn square(factor: &Cholesky<f64, Dyn>, mut phi: DVector<f64>) -> f64 {
-    factor.l_dirty().solve_lower_triangular_mut(&mut phi);
-    phi.norm_squared()
+/// A design with its features, for regressions.
+#[derive(Clone, Copy)]
+pub(super) struct Counted<'a> {
+    design: &'a Design,
+    columns: &'a Columns,
+    /// Number of columns of a state.
+    n_causes: usize,
+    /// The steps once more, if residuals are needed.
+    residuals: &'a Residuals,
 }
 
-/// The factor L of a Gram matrix plus λI = LLᵀ. If λ is below the rounding error, the least sufficient amount is added
-/// to the diagonal to make it positive definite.
-pub(super) fn factorised(gram: DMatrix<f64>) -> Cholesky<f64, Dyn> {
-    let mut more = 1e-16 * gram.diagonal().max();
-    let mut raised = gram.clone();
-    for _ in 0..64 {
-        if let Some(factor) = Cholesky::new(raised) {
-            return factor;
-        }
-        raised = gram.clone();
-        (0..gram.nrows()).for_each(|i| raised[(i, i)] += more);
-        more *= 4.0;
+impl<'a> Counted<'a> {
+    pub(super) fn new(
+        design: &'a Design,
+        columns: &'a Columns,
+        n_causes: usize,
+        residuals: &'a Residuals,
+    ) -> Counted<'a> {
+        Counted { design, columns, n_causes, residuals }
     }
-    panic!("invariant: a sum of φφᵀ of finite features is positive definite once λ is large enough")
+}
+
+impl Steps for Counted<'_> {
+    fn gram(&self) -> &Gram {
+        &self.design.gram
+    }
+
+    fn count(&self) -> u64 {
+        self.design.met.steps
+    }
+
+    fn sums(&self, worth: &[f64]) -> DVector<f64> {
+        let mut out = DVector::zeros(self.design.gram.dimension());
+        self.design.sums(worth, &mut out);
+        out
+    }
+
+    fn sums_of_next(&self, worth: &[f64]) -> DVector<f64> {
+        self.design.sums_of_next(worth)
+    }
+
+    fn factor_with(&self, lambda: f64) -> Cholesky<f64, Dyn> {
+        let mut gram = self.design.gram.without_lambda();
+        (0..gram.nrows()).for_each(|i| gram[(i, i)] += lambda);
+        factorised(gram)
+    }
+
+    fn spread(&self) -> f64 {
+        self.residuals.spread
+    }
+
+    fn each(&self, weights: &DVector<f64>, worth: &[f64], mut with: impl FnMut((usize, usize), f64, f64)) {
+        let n = self.n_causes;
+        self.residuals.each(self.columns, weights, worth, |cell, visits, off| with((cell / n, cell % n), visits, off));
+    }
+
+    fn weighable(&self, worth: &[f64]) -> impl Iterator<Item = Weighable<'_>> {
+        let pairs = self.design.met.targets(self.design.range, worth).into_iter();
+        pairs.map(|(cell, visits, target)| {
+            let square = self.design.square(self.columns.as_view(), cell);
+            Weighable { phi: self.columns.of(cell), visits, target, square }
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learn::linear::gram::perturb;
 
     #[test]
     fn samples_have_the_covariance_of_the_weights() {
@@ -343,7 +326,7 @@ mod tests {
             let mut noise = DVector::zeros(3);
             noise[i] = 1.0;
             let mut weights = DVector::zeros(3);
-            design.perturb(2.0, &mut noise, &mut weights);
+            perturb(design.gram.factor(), 2.0, noise, &mut weights);
             covariance += &weights * weights.transpose();
         }
         let mut gram = DMatrix::from_diagonal_element(3, 3, 0.5);
@@ -371,7 +354,7 @@ mod tests {
                 bare.add_times(columns.as_view(), at_once.step(cell, 0.3, cell), times);
             }
             assert!(bare.squares(columns.as_view()).iter().zip(&b).all(|(a, b)| near(*a, *b)), "{times}");
-            assert!(near(at_once.gained(), one_by_one.gained()), "{times}");
+            assert!(near(at_once.gram.gained, one_by_one.gram.gained), "{times}");
             let [mut a, mut b] = [DVector::zeros(2), DVector::zeros(2)];
             at_once.weights(&[0.2, 0.7], &mut a);
             one_by_one.weights(&[0.2, 0.7], &mut b);
@@ -392,7 +375,7 @@ mod tests {
             let mut weights = DVector::zeros(6);
             design.weights(&[0.0, 1.0], &mut weights);
             assert!(weights.iter().all(|w| w.is_finite()) && design.square(columns.as_view(), 0) >= 0.0, "{lambda}");
-            let bare = factorised(design.gram_without_lambda());
+            let bare = factorised(design.gram.without_lambda());
             assert!(bare.solve(&weights).iter().all(|w| w.is_finite()), "{lambda}");
         }
     }
@@ -405,9 +388,9 @@ mod tests {
         // Λ = 0.25 I + 500 (e₁e₁ᵀ + vvᵀ), v = (0.6, 0.8).
         let [a, b, c] = [500.0 * 1.36 + 0.25, 500.0 * 0.48, 500.0 * 0.64 + 0.25f64];
         let exact = (a * c - b * b).ln() - 2.0 * 0.25f64.ln();
-        assert!((design.gained() - exact).abs() < 1e-11, "{} {exact}", design.gained());
-        assert!(design.doubled());
-        design.mark_planned();
-        assert!(!design.doubled());
+        assert!((design.gram.gained - exact).abs() < 1e-11, "{} {exact}", design.gram.gained);
+        assert!(design.gram.doubled());
+        design.gram.mark_planned();
+        assert!(!design.gram.doubled());
     }
 }

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use nalgebra::DVector;
-
 use crate::kernel::CauseSpace;
 use crate::world::{VarId, World};
 
-use super::learner::LinearLearner;
+use super::fit::Steps;
+use super::learner::{LinearLearner, Storage};
 use super::options::Regression;
-use super::residuals::Residuals;
+use super::residuals::Posterior;
 
 /// Probability of a false warning in a linear world with normal residuals.
 const DELTA: f64 = 0.01;
@@ -75,42 +74,56 @@ impl LinearLearner {
     /// the plan, so this is a warning and no test.
     ///
     /// # Cost
-    /// O(d³ + (d + next states) · visited pairs).
+    /// O(d³ + (d + next states) · visited pairs), or O(d³ + n · d) for n steps over visited states, and the values of
+    /// the second stage.
     pub fn doubts(&self) -> Vec<Doubt> {
-        let (dimension, steps) = (self.features.dimension(), self.model.designs.iter().map(|d| d.met.steps).sum());
-        let mut out = Vec::new();
-        if steps < dimension as u64 {
-            out.push(Doubt::FewSteps { steps, dimension });
+        let (problem, world) = (&self.problem, self.knowledge().world());
+        let range = problem.sizes.range_left(0);
+        match &self.storage {
+            Storage::Enumerated(states) => {
+                // ψ(s, a) has no key variables to group by, and before the first plan there are no values.
+                let planned = problem.options.regression == Regression::Causes && self.plans > 0;
+                let values = planned.then_some(|| {
+                    let (n, floor) = (states.plan.n_states, problem.sizes.floor(0));
+                    states.plan.value_hs[n..2 * n].iter().map(|v| v - floor).collect()
+                });
+                let off_by = OffBy::new(world, states.key_causes());
+                states.with_steps(problem, |steps| doubts_of(steps, off_by, range, values))
+            }
+            Storage::Visited(states) => {
+                let planned = self.plans > 0 && problem.sizes.horizon > 1;
+                let values = planned.then_some(|| states.first_worth(problem));
+                doubts_of(&states.steps(), OffBy::new(world, states.causes()), range, values)
+            }
         }
-        // ψ(s, a) has no key variables to group by, and before the first plan there are no values.
-        if self.options().regression == Regression::Causes && self.plans > 0 && steps > dimension as u64 {
-            out.extend(self.worst_residuals());
-        }
-        out
-    }
-
-    fn worst_residuals(&self) -> Option<Doubt> {
-        let n = self.plan.n_states;
-        let floor = self.model.sizes.floor(0);
-        let ahead = &self.plan.value_hs[n..2 * n].iter().map(|v| v - floor).collect::<Vec<f64>>()[..];
-        let mut off_by = OffBy::new(self.knowledge.world(), &self.key_causes);
-        for design in &self.model.designs {
-            // Without the ridge: its shrinkage of rarely observed features is no misfit.
-            let mut fitted = DVector::zeros(self.features.dimension());
-            design.sums(ahead, &mut fitted);
-            let residuals = Residuals::of(&design.met, self.model.sizes.regressed);
-            let range = self.model.range_left(0);
-            let weights = residuals.posterior(&self.model.columns, design, &fitted, ahead, range).mean;
-            residuals.each(&self.model.columns, &weights, ahead, |cell, visits, off| {
-                off_by.add((cell / self.key_causes.len(), cell % self.key_causes.len()), visits, off);
-            });
-        }
-        off_by.worst(self.model.range_left(0))
     }
 }
 
+/// Warnings about the fit of these designs. `worth` computes continuation values of the first stage, if there is a
+/// plan; `range` is the range of the targets.
+fn doubts_of(
+    designs: &[impl Steps],
+    mut off_by: OffBy<'_>,
+    range: f64,
+    worth: Option<impl FnOnce() -> Vec<f64>>,
+) -> Vec<Doubt> {
+    let dimension = designs[0].gram().dimension();
+    let count: u64 = designs.iter().map(Steps::count).sum();
+    if count < dimension as u64 {
+        return vec![Doubt::FewSteps { steps: count, dimension }];
+    }
+    let Some(worth) = worth.filter(|_| count > dimension as u64) else { return Vec::new() };
+    let worth = worth();
+    for steps in designs {
+        // Without the ridge: its shrinkage of rarely observed features is no misfit.
+        let posterior = Posterior::new(steps, &steps.sums(&worth), &worth, range);
+        steps.each(&posterior.mean, &worth, |place, visits, off| off_by.add(place, visits, off));
+    }
+    off_by.worst(range).into_iter().collect()
+}
+
 /// Residuals by values of state factors and key variables.
-pub(super) struct OffBy<'a> {
+struct OffBy<'a> {
     world: &'a World,
     causes: &'a CauseSpace,
     /// Groups of values of each variable, with their residuals.
@@ -118,7 +131,7 @@ pub(super) struct OffBy<'a> {
 }
 
 impl<'a> OffBy<'a> {
-    pub(super) fn new(world: &'a World, causes: &'a CauseSpace) -> OffBy<'a> {
+    fn new(world: &'a World, causes: &'a CauseSpace) -> OffBy<'a> {
         let mut out = OffBy { world, causes, sums: Vec::new() };
         out.sums = out.ids().map(|id| vec![(0.0, 0.0, 0.0); world.variable(id).size().min(RANGES)]).collect();
         out
@@ -129,7 +142,7 @@ impl<'a> OffBy<'a> {
     }
 
     /// Adds the residual of this many steps in a state under a configuration.
-    pub(super) fn add(&mut self, (state, cause): (usize, usize), visits: f64, off: f64) {
+    fn add(&mut self, (state, cause): (usize, usize), visits: f64, off: f64) {
         let factors = self.world.state().len();
         for (i, of) in self.sums.iter_mut().enumerate() {
             let (id, value) = match self.world.state().get(i) {
@@ -143,7 +156,7 @@ impl<'a> OffBy<'a> {
     }
 
     /// The group with the largest deviation, if it is significant and relevant for this range of values.
-    pub(super) fn worst(&self, range: f64) -> Option<Doubt> {
+    fn worst(&self, range: f64) -> Option<Doubt> {
         let total: usize = self.sums.iter().map(Vec::len).sum();
         let bound = (2.0 * crate::math::ln(2.0 * total as f64 / DELTA)).sqrt();
         // Rare large values may be absent from a group, so its own spread counts only if it is larger.

@@ -1,8 +1,8 @@
-//! Errors of features and of the construction of linear learners.
+//! Errors of features and of linear learners.
 
 use crate::kernel::KernelError;
-use crate::learn::LearnError;
-use crate::world::Unsupported;
+use crate::learn::{EvidenceError, LearnError, SessionError};
+use crate::world::{Action, Unsupported};
 
 /// Invalid features.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -41,15 +41,35 @@ pub enum FeatureError {
     /// A feature vector with a norm above 1.
     #[error(
         "the features at {place} have length {norm}, and the definition of a linear MDP allows 1; \
-         divide all features by {longest}, or ask for them to be scaled"
+         {}",
+        .longest.map_or("divide all features by the greatest length there can be".to_owned(), |longest| {
+            format!("divide all features by {longest}, or ask for them to be scaled")
+        })
     )]
     TooLong {
         /// The combination of state and configuration.
         place: String,
         /// Length there.
         norm: f64,
-        /// Greatest length anywhere.
-        longest: f64,
+        /// Greatest length anywhere; `None` if states are not enumerated.
+        longest: Option<f64>,
+    },
+    /// Features from code that failed.
+    #[error("the features of the state {state} could not be computed: {why}")]
+    Function {
+        /// The state, by name.
+        state: String,
+        /// The message of the function.
+        why: String,
+    },
+    /// The world has no features, and one for every pair would be too many.
+    #[error(
+        "the world has no features, and one for each of its {states} states and causes would be too many; \
+         add [features], or give a function"
+    )]
+    Missing {
+        /// States times configurations.
+        states: u128,
     },
     /// An option of a basis outside its range.
     #[error("{name} = {value}: {expected}")]
@@ -63,7 +83,7 @@ pub enum FeatureError {
     },
 }
 
-/// Errors of the construction of a linear learner.
+/// Errors of a linear learner.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LinearError {
     /// A property of the world that linear learners do not support.
@@ -132,6 +152,90 @@ pub enum LinearError {
         /// States times configurations (or interventions).
         cells: usize,
         /// Bytes needed.
+        bytes: u128,
+        /// Bytes allowed.
+        limit: u128,
+    },
+    /// A step that cannot be counted.
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+    /// A step that does not belong to the running episode.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// A regression on ψ(s, a).
+    #[error(
+        "lsvi-ucb regresses on ψ(s, a) of every intervention, and needs a list of them and of all states; \
+         take c-lsvi-ucb or c-blsvi, which regress on causes"
+    )]
+    Interventions,
+    /// A number that is no state of the world.
+    #[error("there is no state {state}: states are numbered from 0 to {last}")]
+    NoState {
+        /// As given.
+        state: usize,
+        /// The last state.
+        last: usize,
+    },
+    /// A stage that an episode does not have.
+    #[error("there is no stage {stage}: an episode has stages 0 to {last}")]
+    NoStage {
+        /// As given.
+        stage: usize,
+        /// The last stage.
+        last: usize,
+    },
+    /// A number of no configuration.
+    #[error("there is no cause {cause}: causes are numbered from 0 to {last}")]
+    NoCause {
+        /// As given.
+        cause: usize,
+        /// The last configuration.
+        last: usize,
+    },
+    /// A reward outside the world's range.
+    #[error("a reward of {reward} is not between {lo} and {hi}, which is the range that the learner was given")]
+    Reward {
+        /// As given.
+        reward: f64,
+        /// Least.
+        lo: f64,
+        /// Greatest.
+        hi: f64,
+    },
+    /// An intervention that is not allowed in its state.
+    #[error("intervention {} is not allowed in the state {state}", .action.0)]
+    NotAllowed {
+        /// The state, by name.
+        state: String,
+        /// The intervention.
+        action: Action,
+    },
+    /// A step without its intervention, although mechanisms are unknown.
+    #[error(
+        "mechanisms have to be learned here, and the step does not say what was done; \
+         give an observation that does, with `did`"
+    )]
+    NothingDone,
+    /// P(c | s, do(a)) exceeds the memory.
+    #[error(
+        "what interventions set off needs {bytes} bytes, the limit is {limit}; \
+         let key variables depend on fewer state factors, or split the levers"
+    )]
+    KernelTooLarge {
+        /// Bytes needed.
+        bytes: u128,
+        /// Bytes allowed.
+        limit: u128,
+    },
+    /// The visited states exceed the memory.
+    #[error(
+        "{met} states have been met, and their features take {bytes} bytes, the limit is {limit}; \
+         play fewer steps, or use fewer features"
+    )]
+    Full {
+        /// Visited states.
+        met: usize,
+        /// Bytes of their features.
         bytes: u128,
         /// Bytes allowed.
         limit: u128,

@@ -93,6 +93,19 @@ impl Met {
         })
     }
 
+    /// Every column with its visits and the sum of its targets, given the continuation values of next states.
+    pub(super) fn targets(&self, regressed: [f64; 2], worth: &[f64]) -> Vec<(usize, f64, f64)> {
+        let mut out: Vec<(usize, f64, f64)> = self.columns(regressed).collect();
+        let mut at = 0;
+        for (&(cell, next), &n) in &self.next {
+            while out[at].0 != cell as usize {
+                at += 1;
+            }
+            out[at].2 += f64::from(n) * worth[next as usize];
+        }
+        out
+    }
+
     pub(super) fn fingerprint(&self) -> u64 {
         use crate::random::splitmix64;
         let next = self.next.iter().fold(0, |h, (&(c, s), &n)| {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use nalgebra::DMatrixView;
 
 use super::error::FeatureError;
-use super::{MOST_BYTES, fit};
+use super::{MOST_BYTES, misspecification};
 use crate::kernel::CauseSpace;
 use crate::memory::Held;
 use crate::world::{Basis, FeatureMap, World};
 
 /// Rounding tolerance of a norm of 1.
-const LENGTH_TOLERANCE: f64 = 1e-9;
+pub(super) const LENGTH_TOLERANCE: f64 = 1e-9;
 
 /// Treatment of features with norm above 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Features {
             norms.enumerate().fold((0.0, 0), |most, (cell, norm)| if norm > most.0 { (norm, cell) } else { most });
         match longest {
             (norm, cell) if norm > 1.0 + LENGTH_TOLERANCE => {
-                Err(FeatureError::TooLong { place: place(cell), norm, longest: norm })
+                Err(FeatureError::TooLong { place: place(cell), norm, longest: Some(norm) })
             }
             _ => Ok(features),
         }
@@ -153,7 +153,7 @@ impl Features {
             if norms == Norms::Check {
                 world.state_space().digits_into(cell / n_causes, &mut state);
                 places.iter().zip(&mut cause).for_each(|(&p, out)| *out = causes.digit(cell % n_causes, p));
-                return Err(FeatureError::TooLong { place: place(world, &state, &cause), norm, longest: norm });
+                return Err(FeatureError::TooLong { place: place(world, &state, &cause), norm, longest: Some(norm) });
             }
             rows.iter_mut().for_each(|x| *x /= norm);
         }
@@ -183,16 +183,14 @@ impl Features {
 
     /// A fingerprint of exactly these features, to the last bit.
     pub(super) fn fingerprint(&self) -> String {
-        // FNV-1a over whole numbers instead of bytes, stable across versions.
         let bits = self.rows.iter().map(|x| x.to_bits()).chain([self.dimension as u64]);
-        let hash = bits.fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ b).wrapping_mul(0x0100_0000_01b3));
-        format!("{hash:016x}")
+        format!("{:016x}", crate::hash::fnv_words(bits))
     }
 
     /// Linear approximation error of a world's transitions and rewards in these features; `None` if they are unknown
-    /// or too large to compute (see [`fit::Misspecification`](super::Misspecification)).
-    pub fn misspecification(&self, world: &World) -> Option<fit::Misspecification> {
-        fit::measure(self, world)
+    /// or too large to compute (see [`Misspecification`](super::Misspecification)).
+    pub fn misspecification(&self, world: &World) -> Option<misspecification::Misspecification> {
+        misspecification::measure(self, world)
     }
 
     /// One column for each state and configuration, shared.

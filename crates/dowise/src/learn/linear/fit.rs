@@ -1,103 +1,81 @@
-//! Linear approximation error of a world: the least-squares fit of the true transitions and rewards to given features.
+//! The regression of one stage: least squares, a sample of the weights, or least squares weighted by variance.
 
-use nalgebra::DMatrix;
-use serde::Serialize;
+use nalgebra::{Cholesky, DVector, Dyn};
+use rand_chacha::ChaCha8Rng;
 
-use super::features::Features;
-use crate::kernel::CauseSpace;
-use crate::plan::rewards_by_cause;
-use crate::world::World;
+use super::gram::{Gram, perturb};
+use super::options::{Beta, LinearEstimate, Weights};
+use super::problem::Problem;
+use super::residuals::Posterior;
+use super::weighted::{Weighable, Weighted};
+use crate::random::normal;
 
-/// Most multiply-adds of the computation (seconds).
-const MOST_WORK: u128 = 1 << 32;
-
-/// Singular values below this share of the greatest one count as 0.
-const RANK_TOLERANCE: f64 = 1e-10;
-
-/// Distance of the truth from P(s' | s, z) = ⟨φ(s, z), μ(s')⟩ and R(s, z) = ⟨φ(s, z), ω⟩.
+/// The steps of one regression: counts of pairs if states are enumerated, one by one if only visited states are kept.
 ///
-/// μ and ω are the minimum-norm least-squares weights over all pairs of state and configuration, equally weighted. The
-/// distance is zero for causal linear MDPs; otherwise regret grows by the order of H · T times the greatest distance.
-///
-/// # Cost
-/// One singular value decomposition, O(S Z d² + S Z d S); not done beyond 2³² multiply-adds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Misspecification {
-    /// Number of features (d).
-    pub dimension: usize,
-    /// Number of linearly independent features over all states and configurations.
-    pub rank: usize,
-    /// Greatest |P(s' | s, z) − ⟨φ, μ(s')⟩|.
-    pub transition_max: f64,
-    /// Their mean over s, z and s'.
-    pub transition_mean: f64,
-    /// Greatest distance in total variation, ½ Σ_s' |P − ⟨φ, μ⟩| (ζ in Jin et al.).
-    pub variation_max: f64,
-    /// Greatest |R(s, z) − ⟨φ, ω⟩|.
-    pub reward_max: f64,
-    /// Their mean over s and z.
-    pub reward_mean: f64,
-    /// ‖ |μ|(S) ‖, to be at most √d.
-    pub transition_norm: f64,
-    /// ‖ω‖, to be at most √d (for rewards in [0, 1]).
-    pub reward_norm: f64,
+/// `worth` is the continuation value of every next state that steps can name, measured from the least target.
+pub(super) trait Steps {
+    /// Λ and its factor.
+    fn gram(&self) -> &Gram;
+
+    /// Number of steps.
+    fn count(&self) -> u64;
+
+    /// Σ φ (r + worth(s')).
+    fn sums(&self, worth: &[f64]) -> DVector<f64>;
+
+    /// Σ φ worth(s').
+    fn sums_of_next(&self, worth: &[f64]) -> DVector<f64>;
+
+    /// (Σ φφᵀ + λI), factorised.
+    fn factor_with(&self, lambda: f64) -> Cholesky<f64, Dyn>;
+
+    /// Σ over steps of the variance of rewards that is not stored: the greatest possible one, if only means are.
+    fn spread(&self) -> f64;
+
+    /// Calls `with` for all residuals r + worth(s') − ⟨φ, w⟩: (state, cause), number of such steps, residual.
+    fn each(&self, weights: &DVector<f64>, worth: &[f64], with: impl FnMut((usize, usize), f64, f64));
+
+    /// The steps as a weighted regression takes them.
+    fn weighable(&self, worth: &[f64]) -> impl Iterator<Item = Weighable<'_>>;
 }
 
-impl Misspecification {
-    /// The bound √d that the definition sets for the weights.
-    pub fn norm_limit(&self) -> f64 {
-        (self.dimension as f64).sqrt()
-    }
+/// A fitted stage.
+pub(super) struct Fit {
+    pub(super) weights: DVector<f64>,
+    /// Factor of √(φᵀΛ⁻¹φ); 0 for samples.
+    pub(super) width: f64,
+    /// Λ of the width, if it is not that of the steps.
+    pub(super) weighted: Option<Gram>,
 }
 
-/// `None` if parameters are unknown or the matrices are too large.
-pub(super) fn measure(features: &Features, world: &World) -> Option<Misspecification> {
-    if !world.is_fully_known() {
-        return None;
-    }
-    let (n_states, cells, d) = (world.n_states(), features.n_cells(), features.dimension());
-    if cells as u128 * d as u128 * (8 * d.min(cells) as u128 + 2 * n_states as u128) > MOST_WORK {
-        return None;
-    }
-    let truth = truth(world, cells);
-    let phi = features.columns().transpose();
-    let svd = phi.clone().svd(true, true);
-    let cut = RANK_TOLERANCE * svd.singular_values.max();
-    let rank = svd.rank(cut);
-    let weights = svd.solve(&truth, cut).expect("invariant: the SVD has both of its sides");
-    let off = (truth - phi * &weights).abs();
-    let (transition, reward) = off.columns_range_pair(0..n_states, n_states..n_states + 1);
-    let variation_max = transition.row_iter().map(|row| row.sum() / 2.0).fold(0.0, f64::max);
-    let total = weights.columns(0, n_states).row_iter().map(|row| crate::math::powi(row.abs().sum(), 2)).sum::<f64>();
-    Some(Misspecification {
-        dimension: d,
-        rank,
-        transition_max: transition.max(),
-        transition_mean: transition.mean(),
-        variation_max,
-        reward_max: reward.max(),
-        reward_mean: reward.mean(),
-        transition_norm: total.sqrt(),
-        reward_norm: weights.column(n_states).norm(),
-    })
-}
-
-/// One row for each state and configuration: P(s' | s, c) for every s', then R(s, c).
-fn truth(world: &World, cells: usize) -> DMatrix<f64> {
-    let causes = CauseSpace::new(world);
-    let (n_states, n_causes) = (world.n_states(), causes.len());
-    let mut out = DMatrix::zeros(cells, n_states + 1);
-    let (mut values, mut next) = (vec![0; world.variables().len()], vec![0.0; n_states]);
-    for s in 0..n_states {
-        let digits = world.state_space().digits(s);
-        world.state().iter().zip(digits).for_each(|(id, v)| values[id.ix()] = v);
-        for c in 0..n_causes {
-            causes.variables().iter().enumerate().for_each(|(i, id)| values[id.ix()] = causes.digit(c, i));
-            assert!(world.next_states(&values, &mut next), "invariant: every transition is known here");
-            next.iter().enumerate().for_each(|(i, p)| out[(s * n_causes + c, i)] = *p);
+impl Fit {
+    /// The weights of a stage for these continuation values.
+    ///
+    /// # Cost
+    /// That of [`Steps::sums`] and O(d²); O(d³) more, and a pass over the steps, for residuals and variance weights.
+    pub(super) fn new(steps: &impl Steps, problem: &Problem, stage: usize, worth: &[f64], rng: &mut ChaCha8Rng) -> Fit {
+        let (gram, Problem { sizes, options, .. }) = (steps.gram(), problem);
+        let (d, so_far) = (gram.dimension(), (gram.gained, steps.count()));
+        if options.weights == Weights::Variance {
+            let regress = |targets| Weighted::new(steps, options.lambda, worth, targets);
+            let (weighted, width) = sizes.weigh(options, d, stage, so_far, regress);
+            return Fit { weights: weighted.weights, width, weighted: Some(weighted.gram) };
+        }
+        let sums = steps.sums(worth);
+        let mut noise = || DVector::from_iterator(d, std::iter::repeat_with(|| normal(rng)).take(d));
+        if options.beta == Beta::Residuals {
+            let posterior = Posterior::new(steps, &sums, worth, sizes.range_left(stage));
+            let weights = posterior.sample(options.beta_scale, noise());
+            return Fit { weights, width: 0.0, weighted: None };
+        }
+        let mut weights = gram.factor().solve(&sums);
+        let beta = problem.beta(stage, gram, steps.count());
+        match options.estimate {
+            LinearEstimate::Width => Fit { weights, width: beta, weighted: None },
+            LinearEstimate::Sampled => {
+                perturb(gram.factor(), beta, noise(), &mut weights);
+                Fit { weights, width: 0.0, weighted: None }
+            }
         }
     }
-    let rewards = rewards_by_cause(world, &causes);
-    out.column_mut(n_states).copy_from_slice(&rewards);
-    out
 }

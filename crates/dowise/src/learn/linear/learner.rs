@@ -1,25 +1,18 @@
-//! Least-squares value iteration (LSVI-UCB and posterior sampling) as a learner: regress, plan, act, repeat.
+//! Least-squares value iteration (LSVI-UCB and posterior sampling) as a learner, over enumerated or visited states.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
-use super::error::LinearError;
-use super::evidence::MetStep;
+use super::enumerated::EnumeratedStates;
+use super::error::{FeatureError, LinearError};
 use super::features::Features;
 use super::findings::{FeatureFinding, found};
-use super::model::{Columns, LinearModel, Sizes, kernel_rule};
-use super::options::LinearEstimate;
-use super::options::{LinearOptions, Regression, Rewards, Switching};
-use super::setup::{by_intervention, bytes, check, clip_values, feature_map, hold, regressed_terms};
-use crate::kernel::{CauseSpace, Kernel};
-use crate::learn::{
-    ActionList, Agent, EvidenceError, Knowledge, MISSING, MOST_ACTIONS, MechanismRule, Mechanisms, Observation, Plans,
-    Selector,
-};
-use crate::memory::Held;
-use crate::plan::{Buffers, Plan, Ties, backward_induction, rewards_by_cause, tie_tolerance};
-use crate::random::splitmix64;
-use crate::world::{Action, Continuation, Feature, FeatureMap};
+use super::options::{LinearOptions, Regression};
+use super::problem::Problem;
+use super::setup::{bytes, check, feature_map, first_kernel};
+use super::visited::{VisitedStates, rows_of};
+use super::{Lookahead, MOST_BYTES};
+use crate::kernel::Kernel;
+use crate::learn::{Knowledge, MechanismRule, Mechanisms, Session, kernel_bytes};
+use crate::plan::{FeatureFunction, RowsAt};
+use crate::world::{Feature, FeatureMap};
 
 /// A linear learner: options, knowledge, regressions, and the present plan.
 ///
@@ -32,14 +25,27 @@ use crate::world::{Action, Continuation, Feature, FeatureMap};
 /// On causes φ(s, c) is that of the observed key variables; on interventions the causes are the interventions and
 /// φ = ψ(s, a), which is LSVI-UCB (Jin et al. 2019, algorithm 1) applied as the paper does.
 ///
+/// # States
+/// Over all states, the learner stores the regressors of all of them, counts of visited pairs, and a plan of every
+/// state: see [`EnumeratedStates`]. The weights need values only at observed next states, so that over visited states
+/// it stores the steps and these states, for any number of states; a decision looks at φ(s, ·) of the state at hand.
+/// The values are the same. [`LinearLearner::new`] enumerates states if that is possible.
+///
 /// # Cost
-/// For one episode O(H (d² + d S + cells · d)) and H · S searches for the best intervention, cells being S times the
-/// number of causes (or interventions); nothing depends on how many episodes there were. Memory
+/// Over all states: for one episode O(H (d² + d S + cells · d)) and H · S searches for the best intervention, cells
+/// being S times the number of causes (or interventions); nothing depends on how many episodes there were. Memory
 /// O(cells · d + designs · (d² + d S + cells)).
+///
+/// Over visited states: a step costs O(d² + Z · d) and a search; a plan O(H · (n · d + m · Z · d)) for n steps and m
+/// visited states, and H · m searches; with widths O(m · Z · d²) more (with variance weights, O(H · (n + m · Z) · d²)).
+/// With [`Switching::Doubling`](super::Switching) there are O(d ln n) plans. Memory O(d² + n · d), and Z · d numbers
+/// for each visited state (only nonzero ones, if most are 0) up to half a gigabyte; those of further states are
+/// recomputed for every plan.
 ///
 /// ```
 /// use dowise::linear::{LinearLearner, LinearPreset};
-/// use dowise::{Arena, Knowledge, World, worlds};
+/// use dowise::simulate::Play;
+/// use dowise::{Arena, Knowledge, Simulator, World, worlds};
 /// # use std::ops::ControlFlow::Continue;
 /// let world = World::new(worlds::Paper::default().spec()?)?;
 /// let preset: LinearPreset = "c-lsvi-ucb".parse()?;
@@ -50,38 +56,57 @@ use crate::world::{Action, Continuation, Feature, FeatureMap};
 ///     regret += e.regret;
 ///     Continue(())
 /// });
-/// assert!(regret >= 0.0 && learner.episodes() == 20);
+/// assert!(regret >= 0.0 && learner.episodes() == 20 && learner.enumerated().is_some());
+///
+/// let large = worlds::LinearCode::default().world()?; // 10^13 states
+/// let preset: LinearPreset = "c-blsvi".parse()?;
+/// let mut learner = LinearLearner::new(&Knowledge::of(&large), preset.options(20, 1))?;
+/// let simulator = Simulator::new(&large)?;
+/// let mut play = Play::new(&simulator, 1);
+/// let total: f64 = (0..20).map(|_| play.episode(&mut learner).1).sum();
+/// assert!(total >= 0.0 && learner.enumerated().is_none() && learner.met() <= 20 * 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct LinearLearner {
-    pub(super) knowledge: Knowledge,
-    pub(super) features: Features,
-    /// Whether the features are indicators of scopes, chosen by name or by the world.
-    indicators: bool,
-    pub(super) key_causes: CauseSpace,
-    pub(super) selector: Selector,
-    /// Unknown mechanisms; the selector is rebuilt from them before every plan.
+    pub(super) problem: Problem,
+    /// Unknown mechanisms; plans compute P(c | s, a) from them.
     pub(super) mechanisms: Option<Mechanisms>,
-    pub(super) model: LinearModel,
-    /// Regressed reward terms.
-    regressed: Vec<usize>,
-    pub(super) plan: Plan,
-    pub(super) buffers: Buffers,
-    pub(super) tolerance: f64,
-    /// Episodes finished.
+    pub(super) storage: Storage,
+    /// Episodes ended.
     pub(super) episode: u64,
-    /// Number of plans, and the fingerprint of the last plan's evidence.
     pub(super) plans: u64,
-    pub(super) planned_from: u64,
     /// Whether to plan before the next episode.
     pub(super) due: bool,
-    _held: Held,
+    /// Whether it has counted steps of no episode of its own.
+    pub(super) logged: bool,
+    /// Whether the features are indicators of scopes, chosen by name or by the world.
+    indicators: bool,
+    /// The running episode: its decisions and observations.
+    pub(super) session: Option<Session>,
+    /// Its name, if any.
+    pub(super) name: String,
+}
+
+/// What is stored of states and steps.
+#[derive(Clone, Debug)]
+pub(super) enum Storage {
+    Enumerated(Box<EnumeratedStates>),
+    Visited(Box<VisitedStates>),
 }
 
 impl LinearLearner {
-    /// A learner without steps, with the features of its options.
+    /// A learner without steps, with the features of its options: over all states if they can be enumerated,
+    /// otherwise over visited states.
     pub fn new(knowledge: &Knowledge, options: LinearOptions) -> Result<LinearLearner, LinearError> {
+        match knowledge.world().is_enumerable() {
+            true => LinearLearner::over_all_states(knowledge, options),
+            false => LinearLearner::over_visited_states(knowledge, options),
+        }
+    }
+
+    /// The same over all states.
+    pub fn over_all_states(knowledge: &Knowledge, options: LinearOptions) -> Result<LinearLearner, LinearError> {
         let chosen = feature_map(knowledge, &options);
         let features = match &chosen {
             None => Features::of(knowledge.world())?,
@@ -92,86 +117,88 @@ impl LinearLearner {
         Ok(LinearLearner { indicators, ..LinearLearner::with_features(knowledge, &features, options)? })
     }
 
-    /// A learner without steps, with these features of the same world.
+    /// The same over visited states, also if states can be enumerated.
+    pub fn over_visited_states(knowledge: &Knowledge, options: LinearOptions) -> Result<LinearLearner, LinearError> {
+        let rows = rows_of(knowledge, feature_map(knowledge, &options).as_ref())?;
+        LinearLearner::with_rows(knowledge, rows, options)
+    }
+
+    /// A learner over all states without steps, with these features of the same world.
     pub fn with_features(
         knowledge: &Knowledge,
         features: &Features,
         options: LinearOptions,
     ) -> Result<LinearLearner, LinearError> {
         check(&options)?;
-        let (n_states, n_keys) = (knowledge.n_states(), CauseSpace::new(knowledge.world()).len());
-        if features.n_cells() != n_states * n_keys {
-            return Err(LinearError::OtherWorld { found: features.n_cells(), expected: n_states * n_keys });
+        let held = EnumeratedStates::hold(knowledge, features, &options)?;
+        LinearLearner::build(knowledge, options, |problem, kernel, _| {
+            Ok(Storage::Enumerated(EnumeratedStates::new(problem, features, kernel, held)?.into()))
+        })
+    }
+
+    /// A learner over visited states without steps, with features from code: `function(state, out)` writes φ(s, c) of
+    /// every configuration, `[cause][feature]`, numbered as in [`CauseSpace`](crate::kernel::CauseSpace). At
+    /// construction it is called for 256 random states, so that invalid features are reported early, and then once for
+    /// each visited state. It may fail for some random states, which need not be reachable, but not for all of them.
+    pub fn with_function(
+        knowledge: &Knowledge,
+        dimension: usize,
+        function: FeatureFunction,
+        options: LinearOptions,
+    ) -> Result<LinearLearner, LinearError> {
+        if dimension == 0 {
+            return Err(FeatureError::Empty.into());
         }
-        let (count, most) = (knowledge.interventions().count(), MOST_ACTIONS);
-        let n_causes = match options.regression {
-            Regression::Causes => n_keys,
-            Regression::Interventions if count > most => return Err(LinearError::TooManyActions { count, most }),
-            Regression::Interventions => count as usize,
-        };
-        let held = hold(knowledge, features.dimension(), n_states * n_causes, &options)?;
-        knowledge.world().refuse("regression on features", &[Feature::NextReward])?;
+        let rows = RowsAt::of_function(knowledge.world(), function, dimension);
+        let learner = LinearLearner::with_rows(knowledge, rows, options)?;
+        if let Storage::Visited(states) = &learner.storage {
+            states.sampled_features(knowledge)?;
+        }
+        Ok(learner)
+    }
+
+    fn with_rows(knowledge: &Knowledge, rows: RowsAt, options: LinearOptions) -> Result<LinearLearner, LinearError> {
+        check(&options)?;
+        VisitedStates::check(knowledge, &rows, &options)?;
+        LinearLearner::build(knowledge, options, |problem, kernel, mechanisms| {
+            Ok(Storage::Visited(VisitedStates::new(problem, rows, kernel, mechanisms).into()))
+        })
+    }
+
+    fn build(
+        knowledge: &Knowledge,
+        options: LinearOptions,
+        storage: impl FnOnce(&Problem, Kernel, Option<&Mechanisms>) -> Result<Storage, LinearError>,
+    ) -> Result<LinearLearner, LinearError> {
+        let world = knowledge.world();
+        world.refuse("regression on features", &[Feature::NextReward])?;
         let mut mechanisms = match options.regression {
             Regression::Causes => Mechanisms::new(knowledge)?,
             Regression::Interventions => None,
         };
-        let kernel = match &mut mechanisms {
-            None => Kernel::new(knowledge.world())?,
-            // Checks that the kernel can be built.
-            Some(mechanisms) => mechanisms.kernel(kernel_rule(&options, 0))?,
-        };
-        let list = match options.regression {
-            Regression::Causes => None,
-            Regression::Interventions => {
-                let list = ActionList::new(knowledge.world(), most);
-                Some(list.ok_or(LinearError::TooManyActions { count, most })?)
-            }
-        };
-
-        let (regressed, own) = regressed_terms(knowledge, &options);
-        let known_reward = match options.rewards {
-            Rewards::Regressed => vec![0.0; n_states * n_keys],
-            Rewards::Known => rewards_by_cause(knowledge.world(), kernel.causes()),
-        };
-        let (columns, reward) = match &list {
-            None => (features.shared_rows(), known_reward),
-            Some(list) => {
-                (by_intervention(features, &kernel, list).as_slice().into(), list.average(&kernel, &known_reward))
-            }
-        };
-        let horizon = knowledge.horizon();
-        let (range, clip) = clip_values(knowledge, &options);
-        let sizes = Sizes::new(knowledge, &options, (range, &clip), own, mechanisms.as_ref());
-        let tolerance = tie_tolerance(horizon, range, knowledge.world());
-        let rng = ChaCha8Rng::seed_from_u64(0);
-        let columns = Columns::new(features.dimension(), columns);
-        let mut model = LinearModel::new(columns, n_states, reward, clip, sizes, options, rng);
-        model.continuation = Continuation::of(knowledge.world());
-        model.ended = knowledge.world().ends().map(|ends| ends.states.clone());
+        let bytes = kernel_bytes(world, options.estimate == super::LinearEstimate::Width);
+        if mechanisms.is_some() && bytes > MOST_BYTES {
+            return Err(LinearError::KernelTooLarge { bytes, limit: MOST_BYTES });
+        }
+        let kernel = first_kernel(knowledge, &mut mechanisms, &options)?;
+        let problem = Problem::new(knowledge, options, mechanisms.as_ref());
+        let storage = storage(&problem, kernel, mechanisms.as_ref())?;
+        let (session, name) = (None, String::new());
         Ok(LinearLearner {
-            knowledge: knowledge.clone(),
-            features: features.clone(),
-            indicators: false,
-            key_causes: kernel.causes().clone(),
-            selector: match list {
-                Some(list) => Selector::Listed(list.into()),
-                None => Selector::Kernel(Box::new(kernel)),
-            },
+            problem,
             mechanisms,
-            model,
-            regressed,
-            plan: Plan::new(horizon, n_states),
-            buffers: Buffers::default(),
-            tolerance,
+            storage,
             episode: 0,
             plans: 0,
-            planned_from: 0,
             due: true,
-            _held: held,
+            logged: false,
+            indicators: false,
+            session,
+            name,
         })
     }
 
-    /// Most bytes of the learner with the features of its options, computed before any allocation.
+    /// Most bytes of a learner over all states with the features of its options, computed before any allocation.
     pub fn bytes(knowledge: &Knowledge, options: &LinearOptions) -> u128 {
         let map = feature_map(knowledge, options);
         match map.as_ref().or(knowledge.world().features()) {
@@ -183,27 +210,46 @@ impl LinearLearner {
         }
     }
 
-    /// The same of this learner.
-    pub(crate) fn bytes_taken(&self) -> u128 {
-        bytes(&self.knowledge, self.features.dimension() as u128, self.options())
+    /// Bytes of this learner: the most there can be over all states, and approximately those of the data over visited
+    /// states.
+    pub fn bytes_taken(&self) -> u128 {
+        match &self.storage {
+            Storage::Enumerated(_) => bytes(self.knowledge(), self.dimension() as u128, self.options()),
+            Storage::Visited(states) => states.bytes() as u128,
+        }
+    }
+
+    /// The same learner under a name, such as the text of its [`LearnerSpec`](crate::LearnerSpec), which is saved with
+    /// it.
+    pub fn named(mut self, name: impl Into<String>) -> LinearLearner {
+        self.name = name.into();
+        self
+    }
+
+    /// Its name; empty if it has none.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Its options.
     pub fn options(&self) -> &LinearOptions {
-        &self.model.options
+        &self.problem.options
     }
 
     /// Its knowledge.
     pub fn knowledge(&self) -> &Knowledge {
-        &self.knowledge
+        &self.problem.knowledge
     }
 
-    /// Features of every state and configuration.
-    pub fn features(&self) -> &Features {
-        &self.features
+    /// Features, regressions and the plan of all states; `None` if it learns over visited states.
+    pub fn enumerated(&self) -> Option<&EnumeratedStates> {
+        match &self.storage {
+            Storage::Enumerated(states) => Some(states),
+            Storage::Visited(_) => None,
+        }
     }
 
-    /// Episodes finished.
+    /// Episodes ended.
     pub fn episodes(&self) -> u64 {
         self.episode
     }
@@ -213,9 +259,20 @@ impl LinearLearner {
         self.plans
     }
 
-    /// The present plan: policy of this episode, and estimated values.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
+    /// Number of visited next states.
+    pub fn met(&self) -> usize {
+        match &self.storage {
+            Storage::Enumerated(states) => states.met(),
+            Storage::Visited(states) => states.met(),
+        }
+    }
+
+    /// Number of features (d).
+    pub fn dimension(&self) -> usize {
+        match &self.storage {
+            Storage::Enumerated(states) => states.features().dimension(),
+            Storage::Visited(states) => states.dimension(),
+        }
     }
 
     /// Number of weights (d, or d for each stage) and of rows of unknown mechanisms.
@@ -231,209 +288,100 @@ impl LinearLearner {
 
     /// Number of learned weights: d, or d for each stage.
     pub fn n_weights(&self) -> usize {
-        self.features.dimension() * self.model.designs.len()
+        self.dimension() * self.problem.n_designs()
     }
 
     /// Whether some reward term is regressed, so that the learner needs observed rewards.
     pub fn learns_rewards(&self) -> bool {
-        !self.regressed.is_empty()
-    }
-
-    /// The design of an observation and its encoded step; `None` if a value is missing.
-    fn step_of(&self, observation: &Observation<'_>) -> Result<Option<(usize, MetStep)>, EvidenceError> {
-        let action = observation.done(&self.knowledge, self.knowledge.variables().iter().map(|v| v.size() as u32))?;
-        let (cause, n_causes) = match &self.selector {
-            Selector::Listed(list) => (list.find(action).ok_or(EvidenceError::OtherWorld)?, list.actions.len()),
-            Selector::Kernel(_) | Selector::Parts(_) => match self.key_causes.of_seen(&observation.values, MISSING) {
-                (cause, 0) => (cause, self.key_causes.len()),
-                (_, _) => return Ok(None),
-            },
-        };
-        let reward: f64 = self.regressed.iter().map(|&i| observation.rewards[i]).sum();
-        let Some(next_state) = observation.next_state.filter(|_| !reward.is_nan()) else { return Ok(None) };
-        let design = self.model.design(observation.stage);
-        let cell = observation.state * n_causes + cause;
-        Ok(Some((design, self.model.designs[design].step(cell, reward, next_state))))
-    }
-
-    /// A fingerprint of the data, independent of their order.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        let designs = self.model.designs.iter().fold(0, |h, design| splitmix64(h ^ design.met.fingerprint()));
-        self.mechanisms.as_ref().map_or(designs, |mechanisms| splitmix64(designs ^ mechanisms.fingerprint()))
-    }
-
-    /// Rebuilds P(c | s, a) from the counts of unknown mechanisms.
-    pub(super) fn read_mechanisms(&mut self, rule: MechanismRule) {
-        if let Some(mechanisms) = &mut self.mechanisms {
-            let kernel = mechanisms.kernel(rule);
-            let kernel =
-                kernel.expect("invariant: what was learned has the shape that it had when the learner was made");
-            self.selector = Selector::Kernel(Box::new(kernel));
-        }
+        !self.problem.regressed.is_empty()
     }
 
     /// The present β at a stage (from 0).
     pub fn beta(&self, stage: usize) -> f64 {
-        self.model.beta(stage)
+        match &self.storage {
+            Storage::Enumerated(states) => {
+                let design = states.model.of_stage(stage);
+                self.problem.beta(stage, &design.gram, design.met.steps)
+            }
+            Storage::Visited(states) => states.present_beta(&self.problem, stage),
+        }
     }
 
-    /// The regressor of a step: φ(s, c), or ψ(s, a) for the intervention of rank `cause`.
-    pub fn regressor(&self, state: usize, cause: usize) -> &[f64] {
-        let n_causes = self.model.columns.len() / self.plan.n_states;
-        self.model.columns.of(state * n_causes + cause)
+    /// Values of the states that it stores at a stage (from 0), by state, in the present plan: of all states, or of
+    /// visited ones.
+    pub fn values(&self, stage: usize) -> Vec<(usize, f64)> {
+        match &self.storage {
+            Storage::Enumerated(states) => {
+                let plan = &states.plan;
+                (0..plan.n_states).map(|state| (state, plan.value(stage, state))).collect()
+            }
+            Storage::Visited(states) => states.values(&self.problem, stage),
+        }
+    }
+
+    /// The greatest observed regressed reward of a step, and the greatest possible one, if the first is in the lower
+    /// half of the range: larger rewards are unobserved or impossible. `None` otherwise, for known rewards, without
+    /// data, and over all states, where only sums of rewards are stored.
+    pub fn unseen_reward(&self) -> Option<[f64; 2]> {
+        match &self.storage {
+            Storage::Visited(states) if self.learns_rewards() => states.unseen_reward(&self.problem),
+            Storage::Enumerated(_) | Storage::Visited(_) => None,
+        }
     }
 
     /// Warnings about its features before learning: see [`FeatureFinding`]. Indicators of several scopes are always
     /// collinear, so there is no warning about that.
     ///
     /// # Cost
-    /// O(d²) for each of at most 65,536 evenly spread states and configurations, and O(d³); no check beyond 512
-    /// features.
+    /// O(d²) for each of at most 65,536 evenly spread states and configurations (256 random states if it learns over
+    /// visited ones), and O(d³); no check beyond 512 features.
     pub fn findings(&self) -> Vec<FeatureFinding> {
-        let steps = self.options().episodes.saturating_mul(self.knowledge.horizon() as u64);
-        let (features, d) = (&self.features, self.features.dimension());
-        let n_causes = self.key_causes.len();
-        let spread = features.n_cells().div_ceil(1 << 16);
-        let cells = (0..features.n_cells()).step_by(spread | 1);
-        let none = self.indicators || d > 512;
-        let rows = cells.filter(|_| !none).map(|cell| features.row(cell / n_causes, cell % n_causes));
-        found(rows, d, steps)
+        let (d, horizon) = (self.dimension(), self.problem.sizes.horizon as u64);
+        let (steps, few) = (self.options().episodes.saturating_mul(horizon), d <= 512);
+        match &self.storage {
+            Storage::Enumerated(states) => {
+                found(states.spread_features().filter(|_| few && !self.indicators), d, steps)
+            }
+            Storage::Visited(states) => {
+                let sampled = if few { states.sampled_features(self.knowledge()).ok() } else { None };
+                found(sampled.unwrap_or_default().chunks_exact(d), d, steps)
+            }
+        }
     }
 
-    /// Least-squares weights of a stage for targets r + V(s'), for any function V of the next state.
-    pub fn weights(&self, stage: usize, next_value: &[f64]) -> Vec<f64> {
-        self.model.weights(stage, next_value).as_slice().to_vec()
-    }
-
-    /// φᵀΛ⁻¹φ of a stage, `[state][cause]` (or `[state][intervention]`, in the order of their numbers).
+    /// The values of a state's configurations and the decision there, in a plan computed now for an episode:
+    /// optimistic or sampled, or by posterior means.
     ///
     /// # Cost
-    /// None for learners with widths that plan before each episode, which cache them; O(d²) for each column for
-    /// others.
-    pub fn squared_widths(&self, stage: usize) -> Vec<f64> {
-        self.model.designs[self.model.design(stage)].squares(self.model.columns.as_view()).into_owned()
-    }
-
-    /// Estimated P(s' | s, c) at a stage (c an intervention's rank for regression on interventions).
-    ///
-    /// A least-squares estimate: it need not be a distribution, but tends to one if the world is linear.
-    pub fn transition(&self, stage: usize, state: usize, cause: usize) -> Vec<f64> {
-        let n_causes = self.model.columns.len() / self.plan.n_states;
-        let design = &self.model.designs[self.model.design(stage)];
-        design.transition(self.model.columns.as_view(), state * n_causes + cause)
+    /// A plan.
+    pub(super) fn looked(
+        &self,
+        episode: u64,
+        place: (usize, usize),
+        optimistic: bool,
+    ) -> Result<Lookahead, LinearError> {
+        let (mut problem, mut mechanisms) = (self.problem.clone(), self.mechanisms.clone());
+        let rule = match optimistic {
+            true => super::model::kernel_rule(&problem.options, episode),
+            false => {
+                problem.options.beta_scale = 0.0;
+                MechanismRule::Frequencies
+            }
+        };
+        match self.storage.clone() {
+            Storage::Enumerated(states) => Ok(states.looked(&problem, &mut mechanisms, episode, rule, place)),
+            Storage::Visited(states) => states.looked(&problem, mechanisms.as_ref(), episode, rule, place),
+        }
     }
 }
 
-impl Plans for LinearLearner {
-    fn knowledge(&self) -> &Knowledge {
-        &self.knowledge
+/// Whether the stage and the state exist.
+pub(super) fn check_place(knowledge: &Knowledge, stage: usize, state: usize) -> Result<(), LinearError> {
+    if stage >= knowledge.horizon() {
+        return Err(LinearError::NoStage { stage, last: knowledge.horizon() - 1 });
     }
-
-    fn planned(&self) -> (u64, u64) {
-        (self.plans, self.planned_from)
+    if state >= knowledge.n_states() {
+        return Err(LinearError::NoState { state, last: knowledge.n_states() - 1 });
     }
-
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn prepare(&mut self, episode: u64) -> bool {
-        if !self.due {
-            return false;
-        }
-        let seed = self.model.options.seed;
-        if self.model.options.estimate == LinearEstimate::Sampled {
-            self.model.rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x6c69_6e65));
-            self.model.rng.set_stream(episode);
-        }
-        self.read_mechanisms(kernel_rule(self.options(), episode));
-        let ties = Ties::Seeded(splitmix64(seed ^ splitmix64(episode)));
-        let (model, selector) = (&mut self.model, &self.selector);
-        backward_induction(model, selector, self.tolerance, ties, &mut self.buffers, &mut self.plan);
-        self.model.designs.iter_mut().for_each(|d| d.mark_planned());
-        self.plans += 1;
-        self.planned_from = self.fingerprint();
-        self.due = false;
-        true
-    }
-
-    fn decide(&mut self, _: u64, stage: usize, state: usize) -> Action {
-        self.plan.action(stage, state)
-    }
-
-    fn fill_policy(&mut self, _: u64, out: &mut Vec<Action>) {
-        out.extend_from_slice(&self.plan.policy_hs);
-    }
-
-    fn ended(&mut self) {
-        self.episode += 1;
-    }
-
-    /// A step with a missing key variable, next state or regressed reward has no target and is skipped.
-    fn learn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        self.learn_times(observation, 1)
-    }
-
-    fn learn_times(&mut self, observation: &Observation<'_>, times: u32) -> Result<(), EvidenceError> {
-        let step = self.step_of(observation)?;
-        let LinearLearner { knowledge, mechanisms, model, due, .. } = self;
-        let fits = mechanisms.as_ref().is_none_or(|m| m.has_room(knowledge, observation, times))
-            && step.is_none_or(|(design, step)| model.designs[design].met.has_room(step, times));
-        if !fits {
-            return Err(EvidenceError::Full);
-        }
-        let every = model.options.switching == Switching::Episode;
-        if let Some(mechanisms) = mechanisms {
-            *due |= mechanisms.add(knowledge, observation, times) || every;
-        }
-        let Some((design, step)) = step else { return Ok(()) };
-        let LinearModel { columns, designs, .. } = model;
-        let design = &mut designs[design];
-        design.add_times(columns.as_view(), step, times);
-        *due |= every || design.doubled();
-        Ok(())
-    }
-
-    fn unlearn(&mut self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
-        let step = self.step_of(observation)?;
-        let LinearLearner { knowledge, mechanisms, model, due, .. } = self;
-        if mechanisms.as_ref().is_some_and(|m| !m.has(knowledge, observation)) {
-            return Err(EvidenceError::NotThere);
-        }
-        let LinearModel { columns, designs, .. } = model;
-        if let Some((design, step)) = step
-            && !designs[design].remove(columns.as_view(), step)
-        {
-            return Err(EvidenceError::NotThere);
-        }
-        *due |= step.is_some() || mechanisms.is_some();
-        if let Some(mechanisms) = mechanisms {
-            mechanisms.remove(knowledge, observation);
-        }
-        Ok(())
-    }
-}
-
-impl Agent for LinearLearner {
-    fn begin_episode(&mut self) {
-        self.prepare(self.episode);
-    }
-
-    fn act(&mut self, stage: usize, state: usize) -> Action {
-        self.plan.action(stage, state)
-    }
-
-    fn observe(&mut self, observation: &Observation<'_>) {
-        if let Err(error) = self.learn(observation) {
-            panic!("{error}");
-        }
-    }
-
-    fn end_episode(&mut self) {
-        self.episode += 1;
-    }
-
-    fn policy(&mut self) -> Option<&[Action]> {
-        Some(&self.plan.policy_hs)
-    }
+    Ok(())
 }

@@ -8,16 +8,22 @@
 mod covering_number;
 mod design;
 mod doubt;
+mod enumerated;
+mod episodes;
 mod error;
 mod evidence;
 mod explain;
 mod features;
 mod findings;
 mod fit;
+mod gram;
 mod learner;
+mod misspecification;
 mod model;
 mod options;
+mod policy;
 mod preset;
+mod problem;
 mod residuals;
 mod save;
 mod setup;
@@ -26,17 +32,27 @@ mod weighted;
 
 pub use crate::plan::FeatureFunction;
 pub use doubt::Doubt;
+pub use enumerated::EnumeratedStates;
 pub use error::{FeatureError, LinearError};
-pub(crate) use explain::Looked;
+pub(crate) use explain::Lookahead;
 pub use features::{Features, Norms};
 pub use findings::FeatureFinding;
-pub use fit::Misspecification;
 pub use learner::LinearLearner;
+pub use misspecification::Misspecification;
 pub use options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards, Switching, Weights};
+pub use policy::LinearPolicy;
 pub(crate) use preset::LINEAR;
 pub use preset::{LinearPreset, UnknownLinearPreset};
 pub(crate) use save::SavedLinear;
-pub use visited::{VisitedStatesError, VisitedStatesLearner, VisitedStatesPolicy};
+
+/// The former name of linear learners over visited states, which [`LinearLearner::over_visited_states`] makes.
+pub type VisitedStatesLearner = LinearLearner;
+
+/// The former name of policies of learners over visited states.
+pub type VisitedStatesPolicy = LinearPolicy;
+
+/// The former name of errors of learners over visited states.
+pub type VisitedStatesError = LinearError;
 
 /// Most bytes of features, and of a learner in total, on any machine: time grows with the cube of the number of
 /// features.

@@ -1,6 +1,7 @@
 //! One-step lookahead of linear learners: q(s, c) = clip(r + ⟨w, φ(s, c)⟩ + β‖φ(s, c)‖_{Λ⁻¹}). Optimism enters here
 //! only.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use nalgebra::{DMatrixView, DVector, DVectorViewMut};
@@ -8,15 +9,17 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::covering_number::Cover;
-use super::design::Design;
+use super::design::{Counted, Design};
+use super::fit::Fit;
+use super::gram::Gram;
 use super::options::{Beta, LinearEstimate, LinearOptions, Switching, Weights};
+use super::problem::Problem;
 use super::residuals::Residuals;
 use super::setup::values_ahead;
 use super::weighted::{Targets, Weighted, WeightedCover};
 use crate::learn::{Knowledge, MechanismRule, Mechanisms};
 use crate::math::ln;
 use crate::plan::Lookahead;
-use crate::random::normal;
 use crate::random::splitmix64;
 use crate::world::Continuation;
 
@@ -67,7 +70,7 @@ impl Sizes {
     }
 
     /// β at a stage, scaled, with d features; `gained` is ln(det Λ / λ^d) after this many steps.
-    pub(super) fn beta(&self, options: &LinearOptions, d: usize, stage: usize, gained: f64, steps: u64) -> f64 {
+    pub(super) fn beta(&self, options: &LinearOptions, d: usize, stage: usize, (gained, steps): (f64, u64)) -> f64 {
         let &LinearOptions { beta, beta_scale, lambda, episodes, .. } = options;
         let (dimension, h) = (d as f64, self.horizon as f64);
         let range_left = self.range_left(stage);
@@ -123,13 +126,13 @@ impl Sizes {
                 let cover = WeightedCover { cover: self.cover(options, d, stage, steps), ahead };
                 let [first, _] = cover.betas(gained, 0.0);
                 let weighted = of(options.beta_scale * first);
-                let [_, second] = cover.betas(gained, weighted.gained);
+                let [_, second] = cover.betas(gained, weighted.gram.gained);
                 (weighted, options.beta_scale * second)
             }
             Beta::Published | Beta::SelfNormalised | Beta::Deviation | Beta::Residuals | Beta::Fixed(_) => {
-                let first = self.beta(options, d, stage, gained, steps);
+                let first = self.beta(options, d, stage, (gained, steps));
                 let weighted = of(if range > 0.0 { first / range } else { 0.0 });
-                let beta = self.beta(options, d, stage, weighted.gained, steps);
+                let beta = self.beta(options, d, stage, (weighted.gram.gained, steps));
                 (weighted, beta)
             }
         }
@@ -195,161 +198,88 @@ impl Columns {
 #[derive(Clone, Debug)]
 pub(super) struct LinearModel {
     pub(super) columns: Columns,
+    /// Number of columns of a state.
+    pub(super) n_causes: usize,
     /// One for all stages, or one each.
     pub(super) designs: Vec<Design>,
     /// Known rewards, for each column.
-    pub(super) reward: Vec<f64>,
-    /// Least and greatest value at each stage.
-    pub(super) clip: Vec<[f64; 2]>,
-    pub(super) sizes: Sizes,
-    pub(super) options: LinearOptions,
-    /// Noise of this plan, for samples.
-    pub(super) rng: ChaCha8Rng,
+    reward: Vec<f64>,
     /// How values of the next stage enter a step, unless unchanged.
-    pub(super) continuation: Option<Continuation>,
+    continuation: Option<Continuation>,
     /// Whether a state is terminal, if there are terminal states.
-    pub(super) ended: Option<Arc<[bool]>>,
+    ended: Option<Arc<[bool]>>,
     /// The data of the present plan, design by design, if residuals are needed.
     residuals: Vec<Residuals>,
     /// φᵀΛ⁻¹φ as of the present plan, design by design, if they are not cached.
     squares: Vec<Vec<f64>>,
     /// The regression of the last fitted stage, with variance weights.
-    weighted: Option<Weighted>,
+    weighted: Option<Gram>,
     weights: DVector<f64>,
-    noise: DVector<f64>,
     mean: DVector<f64>,
 }
 
 impl LinearModel {
-    pub(super) fn new(
-        columns: Columns,
-        n_states: usize,
-        reward: Vec<f64>,
-        clip: Vec<[f64; 2]>,
-        sizes: Sizes,
-        options: LinearOptions,
-        rng: ChaCha8Rng,
-    ) -> LinearModel {
-        let n_designs = if options.stage_dependent { sizes.horizon } else { 1 };
+    pub(super) fn new(problem: &Problem, columns: Columns, reward: Vec<f64>) -> LinearModel {
+        let (options, regressed) = (&problem.options, problem.sizes.regressed);
+        let (world, n_states) = (problem.knowledge.world(), problem.knowledge.n_states());
         let (d, cells) = (columns.dimension, columns.len());
-        let design = if tracks_widths(&options) {
-            Design::new(columns.as_view(), n_states, options.lambda, sizes.regressed)
+        let design = if tracks_widths(options) {
+            Design::new(columns.as_view(), n_states, options.lambda, regressed)
         } else {
-            Design::without_widths(d, n_states, options.lambda, sizes.regressed)
+            Design::without_widths(d, n_states, options.lambda, regressed)
         };
         LinearModel {
-            designs: vec![design; n_designs],
+            designs: vec![design; problem.n_designs()],
             squares: Vec::new(),
             columns,
+            n_causes: cells / n_states,
             reward,
-            clip,
-            sizes,
-            options,
-            rng,
-            continuation: None,
-            ended: None,
+            continuation: Continuation::of(world),
+            ended: world.ends().map(|ends| ends.states.clone()),
             residuals: Vec::new(),
             weighted: None,
             weights: DVector::zeros(d),
-            noise: DVector::zeros(d),
             mean: DVector::zeros(cells),
         }
     }
 
-    /// Position of a stage's design.
-    pub(super) fn design(&self, stage: usize) -> usize {
-        if self.designs.len() == 1 { 0 } else { stage }
+    /// The design of a stage.
+    pub(super) fn of_stage(&self, stage: usize) -> &Design {
+        &self.designs[if self.designs.len() == 1 { 0 } else { stage }]
     }
 
-    /// Range of the targets of a stage (ρ).
-    pub(super) fn range_left(&self, stage: usize) -> f64 {
-        self.sizes.range_left(stage)
-    }
-
-    /// β at a stage, scaled.
-    pub(super) fn beta(&self, stage: usize) -> f64 {
-        let design = &self.designs[self.design(stage)];
-        self.sizes.beta(&self.options, self.columns.dimension, stage, design.gained(), design.met.steps)
-    }
-
-    /// Least-squares weights of a stage for the next values.
-    pub(super) fn weights(&self, stage: usize, next_value: &[f64]) -> DVector<f64> {
-        let mut out = DVector::zeros(self.columns.dimension);
-        self.designs[self.design(stage)].weights(next_value, &mut out);
-        out
-    }
-}
-
-impl LinearModel {
     /// Computes the weights of a stage for the next values, least squares or a sample, into `self.weights`; returns
     /// the factor of √(φᵀΛ⁻¹φ).
-    pub(super) fn fit(&mut self, stage: usize, next_value: &[f64]) -> f64 {
-        let (floor, mut worth) = (self.sizes.floor(stage), Vec::new());
+    fn fit(&mut self, problem: &Problem, stage: usize, next_value: &[f64], rng: &mut ChaCha8Rng) -> f64 {
+        let (floor, mut worth) = (problem.sizes.floor(stage), Vec::new());
         match &self.continuation {
             None => worth.extend_from_slice(next_value),
             Some(continuation) => continuation.worth(next_value, &mut worth),
         }
         worth.iter_mut().for_each(|v| *v -= floor);
-        let next_value = &worth[..];
-        let (beta, range) = (self.beta(stage), self.range_left(stage));
-        let place = self.design(stage);
-        let design = &self.designs[place];
-        if self.options.weights == Weights::Variance {
-            let (weighted, width) = self.fit_weighted(stage, next_value);
-            self.weights.copy_from(&weighted.weights);
-            self.weighted = Some(weighted);
-            return width;
+        let place = problem.design(stage);
+        let fresh = stage + 1 == problem.sizes.horizon || self.residuals.len() <= place;
+        if fresh && problem.options.beta == Beta::Residuals {
+            // A plan begins with the data up to now.
+            self.residuals = self.designs.iter().map(|d| Residuals::of(&d.met, problem.sizes.regressed)).collect();
         }
-        if self.options.beta == Beta::Residuals {
-            if stage + 1 == self.sizes.horizon || self.residuals.len() <= place {
-                // A plan begins with the data up to now.
-                self.residuals = self.designs.iter().map(|d| Residuals::of(&d.met, self.sizes.regressed)).collect();
-            }
-            design.sums(next_value, &mut self.weights);
-            let residuals = &self.residuals[place];
-            let posterior = residuals.posterior(&self.columns, design, &self.weights, next_value, range);
-            let rng = &mut self.rng;
-            self.noise.iter_mut().for_each(|x| *x = normal(rng));
-            posterior.perturb(self.options.beta_scale, &mut self.noise, &mut self.weights);
-            return 0.0;
-        }
-        design.weights(next_value, &mut self.weights);
-        match self.options.estimate {
-            LinearEstimate::Width => beta,
-            LinearEstimate::Sampled => {
-                let rng = &mut self.rng;
-                self.noise.iter_mut().for_each(|x| *x = normal(rng));
-                design.perturb(beta, &mut self.noise, &mut self.weights);
-                0.0
-            }
-        }
+        let none = Residuals::default();
+        let residuals = self.residuals.get(place).unwrap_or(&none);
+        let steps = Counted::new(&self.designs[place], &self.columns, self.n_causes, residuals);
+        let fit = Fit::new(&steps, problem, stage, &worth, rng);
+        self.weights = fit.weights;
+        self.weighted = fit.weighted;
+        fit.width
     }
 
-    /// The variance-weighted regression of a stage and its β.
-    fn fit_weighted(&self, stage: usize, worth: &[f64]) -> (Weighted, f64) {
-        let design = &self.designs[self.design(stage)];
-        let so_far = (design.gained(), design.met.steps);
-        self.sizes.weigh(&self.options, self.columns.dimension, stage, so_far, |targets| {
-            Weighted::of_pairs(&self.columns, design, self.options.lambda, worth, targets)
-        })
-    }
-}
-
-/// A value clipped to the range; NaN from overflowing widths or samples becomes the optimistic end.
-pub(super) fn clip(q: f64, [lo, hi]: [f64; 2]) -> f64 {
-    if q.is_nan() { hi } else { q.clamp(lo, hi) }
-}
-
-impl Lookahead for LinearModel {
-    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
-        let width = self.fit(stage, next_value);
-        let (place, floor) = (self.design(stage), self.sizes.floor(stage));
-        let design = &self.designs[place];
+    /// q of every column at a stage, for the next values.
+    fn look(&mut self, problem: &Problem, stage: usize, next_value: &[f64], rng: &mut ChaCha8Rng, q: &mut Vec<f64>) {
+        let width = self.fit(problem, stage, next_value, rng);
+        let (place, floor, ends) = (problem.design(stage), problem.sizes.floor(stage), problem.clip[stage]);
         self.columns.times(&self.weights, &mut self.mean);
-        let ends = self.clip[stage];
         q.clear();
         let parts = self.mean.iter().zip(&self.reward);
-        if self.options.estimate == LinearEstimate::Sampled {
+        if problem.options.estimate == LinearEstimate::Sampled {
             q.extend(parts.map(|(mean, reward)| clip(reward + floor + mean, ends)));
             return;
         }
@@ -357,14 +287,16 @@ impl Lookahead for LinearModel {
             let mut squares = vec![0.0; self.columns.len()];
             squares.par_chunks_mut(SHARE).enumerate().for_each(|(i, part)| {
                 let mut room = DVector::zeros(self.columns.dimension);
-                let cells = part.iter_mut().enumerate();
-                cells.for_each(|(j, out)| *out = weighted.square(self.columns.of(i * SHARE + j), &mut room));
+                for (j, out) in part.iter_mut().enumerate() {
+                    room.copy_from_slice(self.columns.of(i * SHARE + j));
+                    *out = weighted.square(&mut room);
+                }
             });
             squares.into()
-        } else if tracks_widths(&self.options) {
-            design.squares(self.columns.as_view())
+        } else if tracks_widths(&problem.options) {
+            self.designs[place].squares(self.columns.as_view())
         } else {
-            if stage + 1 == self.sizes.horizon || self.squares.len() <= place {
+            if stage + 1 == problem.sizes.horizon || self.squares.len() <= place {
                 let of = |design: &Design| design.squares(self.columns.as_view()).into_owned();
                 self.squares = self.designs.iter().map(of).collect();
             }
@@ -374,14 +306,40 @@ impl Lookahead for LinearModel {
             |((mean, reward), square): ((&f64, &f64), &f64)| clip(reward + floor + mean + width * square.sqrt(), ends);
         q.extend(parts.zip(squares.iter()).map(wide));
     }
+}
+
+/// The lookahead of one plan.
+pub(super) struct Looking<'a> {
+    pub(super) model: &'a mut LinearModel,
+    pub(super) problem: &'a Problem,
+    /// Noise of this plan, for samples.
+    pub(super) rng: ChaCha8Rng,
+    /// A stage and a range of columns whose values are recorded.
+    pub(super) at: Option<(usize, Range<usize>)>,
+    /// The recorded values.
+    pub(super) noted: Vec<f64>,
+}
+
+impl Lookahead for Looking<'_> {
+    fn look(&mut self, stage: usize, next_value: &[f64], q: &mut Vec<f64>) {
+        self.model.look(self.problem, stage, next_value, &mut self.rng, q);
+        if let Some((_, range)) = self.at.as_ref().filter(|(at, _)| *at == stage) {
+            self.noted = q[range.clone()].to_vec();
+        }
+    }
 
     fn ended(&self) -> Option<&[bool]> {
-        self.ended.as_deref()
+        self.model.ended.as_deref()
     }
 
     fn cap(&self, stage: usize) -> f64 {
-        self.clip[stage][1]
+        self.problem.clip[stage][1]
     }
+}
+
+/// A value clipped to the range; NaN from overflowing widths or samples becomes the optimistic end.
+pub(super) fn clip(q: f64, [lo, hi]: [f64; 2]) -> f64 {
+    if q.is_nan() { hi } else { q.clamp(lo, hi) }
 }
 
 /// Whether widths are updated with every step: samplers have none, and rare planners compute them on demand.

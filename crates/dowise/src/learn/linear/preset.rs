@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::options::{Beta, LinearEstimate, LinearOptions, Regression, Rewards, Switching};
 use crate::learn::Cap;
-use crate::world::nearest;
+use crate::messages::nearest;
 
 /// A linear learner by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Bayesian linear regression without tuning constants: the residuals determine the noise, the target range the prior.
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use nalgebra::{Cholesky, DVector, Dyn};
 
-use super::design::{Design, factorised};
 use super::evidence::Met;
+use super::fit::Steps;
+use super::gram::perturb;
 use super::model::Columns;
 
 /// The posterior of the weights of one stage, under targets y = ⟨φ, w⟩ + noise.
@@ -32,14 +33,13 @@ pub(super) struct Residuals {
     /// (next state, visits), column by column.
     next: Vec<(u32, f64)>,
     /// Σ over steps of the greatest variance of rewards with the mean of their column.
-    spread: f64,
-    steps: f64,
+    pub(super) spread: f64,
 }
 
 impl Residuals {
     /// Rewards lie in this range.
     pub(super) fn of(met: &Met, [lo, hi]: [f64; 2]) -> Residuals {
-        let mut out = Residuals { steps: met.steps as f64, ..Residuals::default() };
+        let mut out = Residuals::default();
         let mut pairs = met.next.iter().peekable();
         for (&cell, &paid) in &met.paid {
             let mut visits = 0.0;
@@ -52,13 +52,6 @@ impl Residuals {
             out.columns.push((cell, mean, out.next.len()));
         }
         out
-    }
-
-    /// Σ (r + V(s') − ⟨φ, w⟩)² over all steps.
-    fn squares(&self, columns: &Columns, weights: &DVector<f64>, next_value: &[f64]) -> f64 {
-        let mut sum = self.spread;
-        self.each(columns, weights, next_value, |_, n, off| sum += n * off * off);
-        sum
     }
 
     /// Calls `with` for all steps of a column to one next state: the column, their number, and r + V(s') − ⟨φ, w⟩.
@@ -78,46 +71,34 @@ impl Residuals {
             begin = end;
         }
     }
-
-    /// The posterior for targets r + V(s') in a range of ρ; `sums` is Σ φ y.
-    ///
-    /// # Cost
-    /// O(d³ + (d + next states) · pairs met).
-    pub(super) fn posterior(
-        &self,
-        columns: &Columns,
-        design: &Design,
-        sums: &DVector<f64>,
-        next_value: &[f64],
-        range: f64,
-    ) -> Posterior {
-        let noise = Noise::new(range, self.steps);
-        let fit = |lambda: f64| {
-            let mut gram: DMatrix<f64> = design.gram_without_lambda();
-            (0..gram.nrows()).for_each(|i| gram[(i, i)] += lambda);
-            let factor = factorised(gram);
-            let mean = factor.solve(sums);
-            (factor, mean)
-        };
-        let (_, first) = fit(noise.first_lambda());
-        let variance = noise.variance(self.squares(columns, &first, next_value));
-        let (factor, mean) = fit(noise.lambda(variance));
-        Posterior { factor, mean, deviation: variance.sqrt() }
-    }
 }
 
 impl Posterior {
-    /// Adds scale · σ · L⁻ᵀξ to the weights; standard normal ξ make a sample. `noise` is used up.
-    pub(super) fn perturb(&self, scale: f64, noise: &mut DVector<f64>, weights: &mut DVector<f64>) {
-        weights.copy_from(&self.mean);
-        self.factor.l_dirty().tr_solve_lower_triangular_mut(noise);
-        weights.axpy(scale * self.deviation, noise, 1.0);
+    /// The posterior for targets r + worth(s') in a range of ρ; `sums` is Σ φ y.
+    ///
+    /// # Cost
+    /// O(d³) and a pass over the residuals.
+    pub(super) fn new(steps: &impl Steps, sums: &DVector<f64>, worth: &[f64], range: f64) -> Posterior {
+        let noise = Noise::new(range, steps.count() as f64);
+        let first = steps.factor_with(noise.first_lambda()).solve(sums);
+        let mut squares = steps.spread();
+        steps.each(&first, worth, |_, n, off| squares += n * off * off);
+        let variance = noise.variance(squares);
+        let factor = steps.factor_with(noise.lambda(variance));
+        Posterior { mean: factor.solve(sums), factor, deviation: variance.sqrt() }
+    }
+
+    /// w + scale · σ · L⁻ᵀξ; standard normal ξ make a sample.
+    pub(super) fn sample(&self, scale: f64, noise: DVector<f64>) -> DVector<f64> {
+        let mut weights = self.mean.clone();
+        perturb(&self.factor, scale * self.deviation, noise, &mut weights);
+        weights
     }
 }
 
 /// Estimated noise of n targets in a range of ρ, and the corresponding λ.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Noise {
+struct Noise {
     /// τ² = ρ²
     prior: f64,
     /// Whether targets can differ at all.
@@ -126,18 +107,18 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    pub(super) fn new(range: f64, steps: f64) -> Noise {
+    fn new(range: f64, steps: f64) -> Noise {
         // With an empty range there is no noise, and any positive number keeps the matrices regular.
         Noise { prior: if range > 0.0 { range * range } else { 1.0 }, varies: range > 0.0, steps }
     }
 
     /// λ of the first fit: with no residuals except one step of the greatest variance.
-    pub(super) fn first_lambda(&self) -> f64 {
+    fn first_lambda(&self) -> f64 {
         least(self.at_most() / (self.steps + 1.0) / self.prior)
     }
 
     /// σ² from the squares of the residuals of the first fit.
-    pub(super) fn variance(&self, squares: f64) -> f64 {
+    fn variance(&self, squares: f64) -> f64 {
         if !self.varies {
             return 0.0;
         }
@@ -145,7 +126,7 @@ impl Noise {
     }
 
     /// λ = σ²/ρ².
-    pub(super) fn lambda(&self, variance: f64) -> f64 {
+    fn lambda(&self, variance: f64) -> f64 {
         least(variance / self.prior)
     }
 
@@ -163,7 +144,9 @@ fn least(lambda: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learn::linear::design::{Counted, Design};
     use crate::learn::linear::evidence::MetStep;
+    use nalgebra::DMatrix;
 
     fn seen(steps: &[(usize, usize, f64)]) -> (Columns, Design) {
         let columns = Columns::new(2, vec![1.0, 0.0, 0.0, 1.0, 0.6, 0.8].into());
@@ -175,9 +158,9 @@ mod tests {
     }
 
     fn posterior(columns: &Columns, design: &Design, next_value: &[f64], range: f64) -> Posterior {
-        let mut sums = DVector::zeros(2);
-        design.sums(next_value, &mut sums);
-        Residuals::of(&design.met, [0.0, 1.0]).posterior(columns, design, &sums, next_value, range)
+        let residuals = &Residuals::of(&design.met, [0.0, 1.0]);
+        let steps = Counted::new(design, columns, 1, residuals);
+        Posterior::new(&steps, &steps.sums(next_value), next_value, range)
     }
 
     #[test]
@@ -212,10 +195,9 @@ mod tests {
         // Σ_i (L⁻ᵀe_i)(L⁻ᵀe_i)ᵀ = (G + λI)⁻¹.
         let mut covariance = DMatrix::zeros(2, 2);
         for i in 0..2 {
-            let (mut noise, mut sample) = (DVector::zeros(2), DVector::zeros(2));
+            let mut noise = DVector::zeros(2);
             noise[i] = 1.0;
-            found.perturb(1.0, &mut noise, &mut sample);
-            let off = sample - &found.mean;
+            let off = found.sample(1.0, noise) - &found.mean;
             covariance += &off * off.transpose();
         }
         assert!((covariance - gram.try_inverse().unwrap() * variance).abs().max() < 1e-12);
@@ -226,10 +208,9 @@ mod tests {
         let (columns, design) = seen(&[(0, 0, 0.0); 200]);
         let found = posterior(&columns, &design, &[0.0, 5.0], 10.0);
         let spread = |i: usize| {
-            let (mut noise, mut sample) = (DVector::zeros(2), DVector::zeros(2));
+            let mut noise = DVector::zeros(2);
             noise[i] = 1.0;
-            found.perturb(1.0, &mut noise, &mut sample);
-            (sample - &found.mean).norm()
+            (found.sample(1.0, noise) - &found.mean).norm()
         };
         assert!((spread(1) - 10.0).abs() < 1e-9, "{}", spread(1));
         // σ = 5/√201 shared by 200 visits.

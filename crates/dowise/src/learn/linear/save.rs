@@ -1,6 +1,7 @@
 //! Saved linear learners: a restored learner continues exactly as if it had never stopped.
 //!
-//! The file is JSON, `"dowise linear learner"` version 2. It holds the options, fingerprints of the learner's
+//! The file of a learner over visited states is described in `visited/save.rs`. That of a learner over all states is
+//! JSON, `"dowise linear learner"` version 2. It holds the options, fingerprints of the learner's
 //! knowledge and features, and the present plan. For each design it holds the counts of visited pairs and the steps
 //! since its sums were last computed from the counts. Sums, factor, widths and weights are not saved; they follow from
 //! these to the last bit.
@@ -9,12 +10,18 @@ use nalgebra::DMatrixView;
 use serde::{Deserialize, Serialize};
 
 use super::design::Design;
+use super::enumerated::EnumeratedStates;
 use super::error::LinearError;
 use super::evidence::{Met, MetStep};
 use super::features::Features;
-use super::learner::LinearLearner;
+use super::learner::{LinearLearner, Storage};
+use super::model::LinearModel;
 use super::options::LinearOptions;
-use crate::learn::{Entry, Header, Knowledge, LearnError, MOST_SAVED, Mechanisms, RestoreError};
+use super::problem::Problem;
+use super::visited::{SavedVisited, is_saved};
+use crate::learn::{Entry, Knowledge, LearnError, MOST_SAVED, Mechanisms, RestoreError};
+use crate::plan::FeatureFunction;
+use crate::saved::Envelope;
 use crate::world::Action;
 
 const FORMAT: &str = "dowise linear learner";
@@ -25,6 +32,9 @@ const VERSION: u32 = 2;
 pub(crate) struct SavedLinear {
     format: String,
     version: u32,
+    /// Name of the learner, if any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    name: String,
     fingerprint: String,
     features: String,
     options: LinearOptions,
@@ -32,6 +42,9 @@ pub(crate) struct SavedLinear {
     plans: u64,
     planned_from: String,
     due: bool,
+    /// Whether it has counted steps of no episode of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    logged: bool,
     designs: Vec<SavedDesign>,
     /// Unknown mechanisms, if any: (row, value, visits) of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,33 +80,51 @@ impl LinearLearner {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save(&self) -> String {
-        serde_json::to_string(&self.saved()).expect("invariant: numbers and words can be written")
+        let text = match &self.storage {
+            Storage::Enumerated(states) => serde_json::to_string(&self.saved_over(states)),
+            Storage::Visited(states) => serde_json::to_string(&SavedVisited::of(self, states)),
+        };
+        text.expect("invariant: numbers and words can be written")
     }
 
+    /// The payload of a learner over all states.
     pub(crate) fn saved(&self) -> SavedLinear {
+        self.saved_over(self.enumerated().expect("invariant: its states are enumerated"))
+    }
+
+    fn saved_over(&self, states: &EnumeratedStates) -> SavedLinear {
         SavedLinear {
             format: FORMAT.to_owned(),
             version: VERSION,
-            fingerprint: self.knowledge.fingerprint(),
-            features: self.features.fingerprint(),
+            name: self.name.clone(),
+            fingerprint: self.knowledge().fingerprint(),
+            features: states.features().fingerprint(),
             options: self.options().clone(),
             episode: self.episode,
             plans: self.plans,
-            planned_from: format!("{:016x}", self.planned_from),
+            planned_from: format!("{:016x}", states.planned_from),
             due: self.due,
-            designs: self.model.designs.iter().map(saved).collect(),
+            logged: self.logged,
+            designs: states.model.designs.iter().map(saved).collect(),
             mechanisms: self.mechanisms.as_ref().map(Mechanisms::entries),
-            value: self.plan.value_hs.clone(),
-            policy: self.plan.policy_hs.clone(),
+            value: states.plan.value_hs.clone(),
+            policy: states.plan.policy_hs.clone(),
         }
     }
 
     /// Restores a saved learner, given the same knowledge, with the features of its options.
+    ///
+    /// # Cost
+    /// Over visited states, that of adding all its steps again.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<LinearLearner, RestoreError> {
-        Header::check(text, FORMAT, VERSION)?;
-        let saved: SavedLinear = serde_json::from_str(text)?;
-        let episodes = Some(saved.episode);
-        LinearLearner::restored(knowledge, saved, episodes, LinearLearner::new)
+        match is_saved(text) {
+            true => SavedVisited::read(knowledge, text)?.restored(knowledge, LinearLearner::over_visited_states),
+            false => {
+                let saved = read(text)?;
+                let begun = saved.begun();
+                saved.restored(knowledge, begun, LinearLearner::over_all_states)
+            }
+        }
     }
 
     /// The same for a learner with given features.
@@ -102,11 +133,26 @@ impl LinearLearner {
         features: &Features,
         text: &str,
     ) -> Result<LinearLearner, RestoreError> {
-        Header::check(text, FORMAT, VERSION)?;
-        let make = |k: &Knowledge, o| LinearLearner::with_features(k, features, o);
-        let saved: SavedLinear = serde_json::from_str(text)?;
-        let episodes = Some(saved.episode);
-        LinearLearner::restored(knowledge, saved, episodes, make)
+        let saved = read(text)?;
+        let begun = saved.begun();
+        saved.restored(knowledge, begun, |k, o| LinearLearner::with_features(k, features, o))
+    }
+
+    /// The same for a learner with features from code.
+    pub fn restore_with_function(
+        knowledge: &Knowledge,
+        dimension: usize,
+        function: FeatureFunction,
+        text: &str,
+    ) -> Result<LinearLearner, RestoreError> {
+        let make = |k: &Knowledge, o| LinearLearner::with_function(k, dimension, function, o);
+        SavedVisited::read(knowledge, text)?.restored(knowledge, make)
+    }
+
+    /// The name of a saved learner, which determines its knowledge; `None` if it has none.
+    pub fn name_in(text: &str) -> Result<Option<String>, RestoreError> {
+        let name = if is_saved(text) { SavedVisited::parse(text)?.name } else { read(text)?.name };
+        Ok(Some(name).filter(|name| !name.is_empty()))
     }
 
     /// The same from parsed text; `begun`: the number of episodes of its steps and plans, `None` if some belong to no
@@ -116,34 +162,17 @@ impl LinearLearner {
         saved: SavedLinear,
         begun: Option<u64>,
     ) -> Result<LinearLearner, RestoreError> {
-        LinearLearner::restored(knowledge, saved, begun, LinearLearner::new)
-    }
-
-    fn restored(
-        knowledge: &Knowledge,
-        saved: SavedLinear,
-        begun: Option<u64>,
-        make: impl FnOnce(&Knowledge, LinearOptions) -> Result<LinearLearner, LinearError>,
-    ) -> Result<LinearLearner, RestoreError> {
-        let here = knowledge.fingerprint();
-        if saved.fingerprint != here {
-            return Err(RestoreError::OtherWorld { saved: saved.fingerprint, here });
-        }
-        let mut learner = make(knowledge, saved.options.clone()).map_err(LearnError::from)?;
-        let here = learner.features.fingerprint();
-        if saved.features != here {
-            return Err(RestoreError::OtherFeatures { saved: saved.features, here });
-        }
-        learner.take(saved, begun)?;
-        Ok(learner)
+        saved.restored(knowledge, begun, LinearLearner::over_all_states)
     }
 
     /// Restores the saved state.
     fn take(&mut self, saved: SavedLinear, begun: Option<u64>) -> Result<(), RestoreError> {
+        let LinearLearner { problem, mechanisms, storage, .. } = self;
+        let Storage::Enumerated(states) = storage else { panic!("invariant: its states are enumerated") };
         let damaged = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
-        if saved.value.len() != self.plan.value_hs.len()
-            || saved.policy.len() != self.plan.policy_hs.len()
-            || saved.designs.len() != self.model.designs.len()
+        if saved.value.len() != states.plan.value_hs.len()
+            || saved.policy.len() != states.plan.policy_hs.len()
+            || saved.designs.len() != states.model.designs.len()
         {
             return damaged("value", "values, policy or designs do not have the size of this world");
         }
@@ -153,26 +182,27 @@ impl LinearLearner {
         let Ok(planned_from) = u64::from_str_radix(&saved.planned_from, 16) else {
             return damaged("planned_from", "it is not a fingerprint");
         };
-        if !self.could_have_planned(&saved) {
+        if !saved.could_be_of(problem) {
             return damaged("policy", "there is an intervention or a value that this world does not allow");
         }
-        let n_states = self.plan.n_states;
-        let columns: DMatrixView<'_, f64> = self.model.columns.as_view();
+        let n_states = states.plan.n_states;
+        let LinearModel { columns, designs, .. } = &mut states.model;
+        let columns: DMatrixView<'_, f64> = columns.as_view();
         let mut steps = 0u128;
-        for (design, saved) in self.model.designs.iter_mut().zip(&saved.designs) {
+        for (design, saved) in designs.iter_mut().zip(&saved.designs) {
             let Some(met) = met(saved, columns.ncols(), n_states) else {
                 return damaged("designs", "the pairs that were met are not in order, or not of this world");
             };
             steps += u128::from(met.steps);
-            let in_order = saved.recent.len() < design.period();
+            let in_order = saved.recent.len() < design.gram.period();
             let numbers = [saved.gained, saved.planned].iter().all(|x| x.is_finite() && *x >= 0.0);
             design.gained_then = saved.gained;
-            design.planned = saved.planned;
+            design.gram.planned = saved.planned;
             if !in_order || !numbers || !design.replay(columns, met, &saved.recent) {
                 return damaged("designs", "the recent steps are not among those that were met");
             }
         }
-        match (&mut self.mechanisms, &saved.mechanisms) {
+        match (mechanisms, &saved.mechanisms) {
             (None, None) => {}
             (Some(mechanisms), Some(entries)) => {
                 mechanisms.restore(entries).map_err(|e| RestoreError::damaged("mechanisms", &e.to_string()))?;
@@ -184,29 +214,60 @@ impl LinearLearner {
             (None, Some(_)) => return damaged("mechanisms", "all mechanisms are known in this world"),
         }
         // Every step belongs to one design, and no episode has more steps than stages.
-        let horizon = self.knowledge.horizon() as u128;
+        let horizon = problem.sizes.horizon as u128;
         if begun.is_some_and(|begun| steps > u128::from(begun) * horizon) {
             return damaged("designs", "there are more steps than episodes could have");
         }
-        self.episode = saved.episode;
-        (self.plans, self.planned_from) = (saved.plans, planned_from);
-        self.due = saved.due;
-        self.plan.value_hs = saved.value;
-        self.plan.policy_hs = saved.policy;
+        states.planned_from = planned_from;
+        states.plan.value_hs = saved.value;
+        states.plan.policy_hs = saved.policy;
+        (self.episode, self.plans, self.due) = (saved.episode, saved.plans, saved.due);
+        (self.name, self.logged) = (saved.name, saved.logged);
         Ok(())
     }
+}
 
-    /// Whether the policy and the values are possible for this learner.
-    fn could_have_planned(&self, saved: &SavedLinear) -> bool {
-        let all = self.knowledge.interventions();
-        let n = self.plan.n_states;
-        let allowed = |i: usize, a: &Action| all.allows(&self.knowledge.state_space().digits(i % n), *a);
-        // Before the first plan the policy is all zeros.
-        let undecided = saved.due && saved.plans == 0 && saved.policy.iter().all(|&a| a == Action(0));
-        let policy = undecided || saved.policy.iter().enumerate().all(|(i, a)| allowed(i, a));
-        let most = self.model.clip.iter().flatten().chain(&all.cost_range()).map(|x| x.abs()).sum::<f64>();
-        policy && saved.value.iter().all(|v| v.abs() <= most + 1.0)
+impl SavedLinear {
+    fn restored(
+        self,
+        knowledge: &Knowledge,
+        begun: Option<u64>,
+        make: impl FnOnce(&Knowledge, LinearOptions) -> Result<LinearLearner, LinearError>,
+    ) -> Result<LinearLearner, RestoreError> {
+        let here = knowledge.fingerprint();
+        if self.fingerprint != here {
+            return Err(RestoreError::OtherWorld { saved: self.fingerprint, here });
+        }
+        let mut learner = make(knowledge, self.options.clone()).map_err(LearnError::from)?;
+        let here = learner.enumerated().map_or_else(String::new, |states| states.features().fingerprint());
+        if self.features != here {
+            return Err(RestoreError::OtherFeatures { saved: self.features, here });
+        }
+        learner.take(self, begun)?;
+        Ok(learner)
     }
+
+    /// Episodes of its steps and plans; `None` if some belong to no episode.
+    fn begun(&self) -> Option<u64> {
+        (!self.logged).then_some(self.episode)
+    }
+
+    /// Whether the policy and the values are possible for a learner of this problem.
+    fn could_be_of(&self, problem: &Problem) -> bool {
+        let (all, space) = (problem.knowledge.interventions(), problem.knowledge.state_space());
+        let n = problem.knowledge.n_states();
+        let allowed = |i: usize, a: &Action| all.allows(&space.digits(i % n), *a);
+        // Before the first plan the policy is all zeros.
+        let undecided = self.due && self.plans == 0 && self.policy.iter().all(|&a| a == Action(0));
+        let policy = undecided || self.policy.iter().enumerate().all(|(i, a)| allowed(i, a));
+        let most = problem.clip.iter().flatten().chain(&all.cost_range()).map(|x| x.abs()).sum::<f64>();
+        policy && self.value.iter().all(|v| v.abs() <= most + 1.0)
+    }
+}
+
+fn read(text: &str) -> Result<SavedLinear, RestoreError> {
+    Envelope::fields(FORMAT, VERSION).check(text)?;
+    Ok(serde_json::from_str(text)?)
 }
 
 fn saved(design: &Design) -> SavedDesign {
@@ -214,7 +275,7 @@ fn saved(design: &Design) -> SavedDesign {
         next: design.met.next.iter().map(|(&(cell, next), &n)| (cell, next, n)).collect(),
         paid: design.met.paid.iter().map(|(&cell, paid)| (cell, format!("{paid:x}"))).collect(),
         gained: design.gained_then,
-        planned: design.planned,
+        planned: design.gram.planned,
         recent: design.recent.clone(),
     }
 }

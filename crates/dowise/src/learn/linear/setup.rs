@@ -3,16 +3,34 @@
 use nalgebra::DMatrix;
 
 use super::MOST_BYTES;
-use super::design::REFRESH_EVERY;
 use super::error::LinearError;
 use super::evidence::MetStep;
 use super::features::Features;
-use super::model::tracks_widths;
+use super::gram::REFRESH_EVERY;
+use super::model::{kernel_rule, tracks_widths};
 use super::options::{Beta, FeatureChoice, LinearEstimate, LinearOptions, Regression, Rewards, Weights};
 use crate::kernel::{CauseSpace, Kernel};
-use crate::learn::{ActionList, Cap, Knowledge, kernel_bytes};
+use crate::learn::{ActionList, Cap, Knowledge, MechanismRule, Mechanisms, kernel_bytes};
 use crate::memory::Held;
 use crate::world::FeatureMap;
+
+/// P(c | s, do(a)) before the first step, with the mechanisms to learn, if any; checks that the kernel can be built.
+pub(super) fn first_kernel(
+    knowledge: &Knowledge,
+    mechanisms: &mut Option<Mechanisms>,
+    options: &LinearOptions,
+) -> Result<Kernel, LinearError> {
+    match mechanisms {
+        None => Ok(Kernel::new(knowledge.world())?),
+        Some(mechanisms) => Ok(mechanisms.kernel(kernel_rule(options, 0))?),
+    }
+}
+
+/// P(c | s, do(a)) from the present counts of unknown mechanisms; `None` if all are known.
+pub(super) fn learned_kernel(mechanisms: &mut Option<Mechanisms>, rule: MechanismRule) -> Option<Kernel> {
+    let kernel = mechanisms.as_mut()?.kernel(rule);
+    Some(kernel.expect("invariant: what was learned has the shape that it had when the learner was made"))
+}
 
 /// Positions of the regressed reward terms, and the range of their sum.
 pub(super) fn regressed_terms(knowledge: &Knowledge, options: &LinearOptions) -> (Vec<usize>, [f64; 2]) {
@@ -170,8 +188,9 @@ pub(super) fn check(options: &LinearOptions) -> Result<(), LinearError> {
     if beta == Beta::Residuals && lambda != 1.0 {
         return bad("lambda", lambda, "with beta=residuals λ follows from the noise; leave lambda out");
     }
-    if !(beta_scale.is_finite() && beta_scale >= 0.0) {
-        return bad("beta-scale", beta_scale, "the scale of a width is a number from 0 on");
+    // Products of larger ones overflow, and differences of infinite widths are no numbers.
+    if !(0.0..=1e100).contains(&beta_scale) {
+        return bad("beta-scale", beta_scale, "the scale of a width is a number from 0 to 1e100");
     }
     if !(delta > 0.0 && delta < 1.0) {
         return bad("delta", delta, "delta is a probability between 0 and 1, neither included");

@@ -5,12 +5,11 @@
 //! cell. A step then counts u = (ρ/2)² / σ̄² times, between once and [`MOST`] times. With all weights 1 it is the
 //! unweighted regression, width included.
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use nalgebra::{DVector, DVectorView};
 
 use super::covering_number::Cover;
-use super::design::{Design, factorised};
-use super::evidence::Met;
-use super::model::Columns;
+use super::fit::Steps;
+use super::gram::Gram;
 use crate::math::{ln, ln_1p};
 
 /// U: the greatest weight of a step.
@@ -48,10 +47,8 @@ impl Targets {
 /// One weighted regression.
 #[derive(Clone, Debug)]
 pub(super) struct Weighted {
-    factor: Cholesky<f64, Dyn>,
+    pub(super) gram: Gram,
     pub(super) weights: DVector<f64>,
-    /// ln(det Λ / λ^d).
-    pub(super) gained: f64,
 }
 
 /// Data of one pair of state and configuration, or of one step.
@@ -66,77 +63,29 @@ pub(super) struct Weighable<'a> {
 }
 
 impl Weighted {
-    /// The regression of a stage over visited pairs; `worth` holds continuation values of next states.
+    /// The regression of a stage over all steps; `worth` holds continuation values of next states.
     ///
     /// # Cost
-    /// O(d · S + visited pairs · d² + d³).
-    pub(super) fn of_pairs(
-        columns: &Columns,
-        design: &Design,
-        lambda: f64,
-        worth: &[f64],
-        targets: Targets,
-    ) -> Weighted {
+    /// O(d²) for each pair or step, and O(d³).
+    pub(super) fn new(steps: &impl Steps, lambda: f64, worth: &[f64], targets: Targets) -> Weighted {
         let shifted: Vec<f64> = worth.iter().map(|v| v - targets.least).collect();
         let squared: Vec<f64> = shifted.iter().map(|v| v * v).collect();
-        let fits = [&shifted, &squared].map(|of| design.weights_of_next(of));
-        let pairs = cells(&design.met, targets.regressed, worth).into_iter().map(|(cell, visits, target)| {
-            let square = design.square(columns.as_view(), cell);
-            Weighable { phi: columns.of(cell), visits, target, square }
-        });
-        Weighted::new(lambda, fits, targets, pairs)
-    }
-
-    /// The regression over the given data; `fits` are the weights of the first regression for v and v².
-    ///
-    /// # Cost
-    /// O(d²) for each, and O(d³).
-    pub(super) fn new<'a>(
-        lambda: f64,
-        fits: [DVector<f64>; 2],
-        targets: Targets,
-        met: impl Iterator<Item = Weighable<'a>>,
-    ) -> Weighted {
+        // The weights of the first regression for v and v².
+        let fits = [&shifted, &squared].map(|of| steps.gram().factor().solve(&steps.sums_of_next(of)));
         let d = fits[0].len();
-        let mut gram = DMatrix::from_diagonal_element(d, d, lambda);
+        let mut gram = Gram::new(d, lambda);
         let mut sums = DVector::zeros(d);
-        for Weighable { phi, visits, target, square } in met {
+        for Weighable { phi, visits, target, square } in steps.weighable(worth) {
             let [mean, mean_square] = [0, 1].map(|i| phi.iter().zip(fits[i].iter()).map(|(x, w)| x * w).sum::<f64>());
             let u = targets.weight(mean, mean_square, square.max(0.0).sqrt());
-            let phi = nalgebra::DVectorView::from_slice(phi, d);
-            gram.syger(u * visits, &phi, &phi, 1.0);
+            let phi = DVectorView::from_slice(phi, d);
+            gram.accumulate(u * visits, phi);
             sums.axpy(u * target, &phi, 1.0);
         }
-        let factor = factorised(gram);
-        let weights = factor.solve(&sums);
-        let log_det: f64 = (0..d).map(|i| 2.0 * ln(factor.l_dirty()[(i, i)])).sum();
-        Weighted { factor, weights, gained: (log_det - d as f64 * ln(lambda)).max(0.0) }
+        gram.refactor();
+        gram.regain();
+        Weighted { weights: gram.factor().solve(&sums), gram }
     }
-
-    /// Λ⁻¹ of the weighted regression, column by column.
-    pub(super) fn inverse(&self) -> Vec<f64> {
-        self.factor.inverse().as_slice().to_vec()
-    }
-
-    /// φᵀΛ⁻¹φ = ‖L⁻¹φ‖².
-    pub(super) fn square(&self, phi: &[f64], room: &mut DVector<f64>) -> f64 {
-        room.copy_from_slice(phi);
-        self.factor.l_dirty().solve_lower_triangular_mut(room);
-        room.norm_squared()
-    }
-}
-
-/// Every visited pair: its column, visits, and the sum of its targets.
-fn cells(met: &Met, regressed: [f64; 2], worth: &[f64]) -> Vec<(usize, f64, f64)> {
-    let mut out: Vec<(usize, f64, f64)> = met.columns(regressed).collect();
-    let mut at = 0;
-    for (&(cell, next), &n) in &met.next {
-        while out[at].0 != cell as usize {
-            at += 1;
-        }
-        out[at].2 += f64::from(n) * worth[next as usize];
-    }
-    out
 }
 
 /// Widths with proven optimism, for targets of range ρ at a stage (`docs/theory/guarantees.md`, same notation).

@@ -134,7 +134,7 @@ pub(super) fn claims(world: &World, states: States, causes: Causes) -> (Vec<Clai
         let (scope, n_values) = (within.scope.clone(), world.variable(id).size());
         let mut others = outside(&scope);
         // The behaviour policy of a log may depend on key variables, if the graph says so.
-        let chosen = |id: VarId| world.habits().iter().any(|habit| habit.children.contains(&id));
+        let chosen = |id: VarId| world.behaviour_mechanisms().iter().any(|behaviour| behaviour.children.contains(&id));
         others.retain(|other| match *other {
             Other::Lever(l) => !chosen(world.levers()[l]) && outcome != Outcome::Alone(l),
             Other::Key(k) => within.is_before(VarId(k)),

@@ -64,8 +64,8 @@ impl KnownParameters {
         let (scope, table, n_values) = match outcome {
             Outcome::Next(i) => {
                 let transition = world.transitions().get(i)?;
-                let is_clock = world.clock() == Some(world.state()[i]);
-                let table = transition.table.clone().filter(|_| !is_clock)?;
+                let is_time_index = world.time_index() == Some(world.state()[i]);
+                let table = transition.table.clone().filter(|_| !is_time_index)?;
                 (transition.parents.clone(), table, world.variable(world.state()[i]).size())
             }
             Outcome::Key(_) | Outcome::Alone(_) => {

@@ -170,7 +170,7 @@ fn what_follows_from_a_choice_by_a_key_variable_is_not_held_against_it() {
                 [lever.x]\nvalues = 2\nparents = [\"z\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
                 [key.k]\nvalues = 2\nparents = [\"x\"]\np = [[0.9, 0.1], [0.1, 0.9]]\n\
                 [key.z]\nvalues = 2\np = [0.5, 0.5]\n[reward.r]\nscope = [\"s\"]\nvalue = [0.0, 1.0]\n";
-    let knowledge = Knowledge::of(&World::from_toml(text, "habit.toml").expect("a world"));
+    let knowledge = Knowledge::of(&World::from_toml(text, "behaviour.toml").expect("a world"));
     let mut monitor = Monitor::new(&knowledge, States::Factored, Causes::OwnKeys, DELTA);
     let coin = |i: u64, of: u64, p: f64| ((splitmix64(4 * i + of) >> 11) as f64 / (1u64 << 53) as f64) < p;
     for i in 0..400 {

@@ -8,9 +8,9 @@ use crate::learn::error::{LearnResult, check_delta};
 use crate::learn::evidence::EvidenceError;
 use crate::learn::observation::Observation;
 use crate::learn::save::RestoreError;
+use crate::saved::Envelope;
 
-const FORMAT: &str = "dowise graph monitor";
-const VERSION: u32 = 3;
+const FILE: Envelope = Envelope::fields("dowise graph monitor", 3);
 
 /// Tests on every step whether the declared graph is contradicted; see
 /// [`Learner::watch_graph`](crate::Learner::watch_graph).
@@ -34,8 +34,6 @@ pub struct GraphMonitor(Monitor);
 /// Serialised form.
 #[derive(Serialize, Deserialize)]
 struct Saved {
-    format: String,
-    version: u32,
     /// Fingerprint of the graph.
     #[serde(rename = "told")]
     knowledge: String,
@@ -63,21 +61,12 @@ impl GraphMonitor {
 
     /// As text. The same monitor gives the same bytes.
     pub fn save(&self) -> String {
-        let saved = Saved {
-            format: FORMAT.to_owned(),
-            version: VERSION,
-            knowledge: self.0.knowledge.fingerprint(),
-            monitor: self.0.saved(),
-        };
-        serde_json::to_string(&saved).expect("invariant: numbers and words can be written")
+        FILE.write(&Saved { knowledge: self.0.knowledge.fingerprint(), monitor: self.0.saved() })
     }
 
     /// Restores a monitor from its text, given the same knowledge.
     pub fn restore(knowledge: &Knowledge, text: &str) -> Result<GraphMonitor, RestoreError> {
-        let Saved { format, version, knowledge: saved, monitor } = serde_json::from_str(text)?;
-        if format != FORMAT || version != VERSION {
-            return Err(RestoreError::Version { format, version, reads: FORMAT, reads_version: VERSION });
-        }
+        let Saved { knowledge: saved, monitor } = FILE.read(text)?;
         let here = knowledge.fingerprint();
         if saved != here {
             return Err(RestoreError::OtherWorld { saved, here });

@@ -1,370 +1,206 @@
-//! Option changes of a specification: every option once, typed, with its name, values and effect.
+//! One changed option of a specification: its line of the table and its value.
 
-use super::words::{BetaWord, FeatureWord, WeightsWord};
-use crate::learn::linear::{LinearOptions, Rewards, Switching};
-use crate::learn::options::{Cap, Estimate, Forget, Options, Schedule, Sets, Width};
+use std::fmt;
 
-/// One option with its value.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Change {
-    Width(Width),
-    Sets(Sets),
-    Scale(f64),
-    Prior(f64),
-    Epsilon(f64),
-    Cap(Cap),
-    Delta(f64),
-    Schedule(Schedule),
-    Monotone(bool),
-    StageDependent(bool),
-    Guard(bool),
-    Forget(Forget),
-    Features(FeatureWord),
-    Beta(BetaWord),
-    BetaScale(f64),
-    Lambda(f64),
-    RegressRewards(bool),
-    Weights(WeightsWord),
-    Unknown { kernel: bool, rewards: bool },
-    Known(Vec<String>),
-    Forms(bool),
-}
+use super::table::{LearnerOption, OPTIONS};
+use crate::learn::options::Forget;
 
-/// What an option's values look like.
+/// What the values of an option look like.
 pub(super) enum Values {
     /// One of these words.
     Words(&'static [&'static str]),
     /// Some of these words, joined by `+`, or one word for all of them.
     Several(&'static [&'static str], &'static str),
-    /// A number, or names, in words, and an example.
-    Described(&'static str, &'static str),
+    /// A number.
+    Number {
+        /// Which numbers, in words.
+        expected: &'static str,
+        /// The same in the documentation.
+        documented: &'static str,
+        example: &'static str,
+        allowed: fn(f64) -> bool,
+    },
+    /// Names, joined by `+`.
+    Names { expected: &'static str, documented: &'static str },
+    /// What is forgotten.
+    Forget { expected: &'static str, documented: &'static str },
+    /// `true` or `false`.
     Flag,
 }
 
-/// An option without a value: one line of the list.
-pub(super) struct Opening {
-    pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    pub(super) values: Values,
-    read: fn(&str) -> Option<Change>,
+/// A value that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Word(&'static str),
+    /// Words or names, each once.
+    Several(Vec<String>),
+    Number(f64),
+    Forget(Forget),
+    Flag(bool),
 }
 
-const UNKNOWN: &[&str] = &["kernel", "rewards"];
-
-/// Everything in [`UNKNOWN`]: a learner that knows the graph and nothing else, as in real life.
-const ALL: &str = "all";
-
-/// All options, in the order in which they are written.
-pub(super) const OPENINGS: [Opening; 21] = [
-    Opening {
-        name: "width",
-        about: "add a width of the literature to the empirical mean",
-        values: Values::Words(Width::WORDS),
-        read: |v| Width::of(v).map(Change::Width),
-    },
-    Opening {
-        name: "sets",
-        about: "which confidence sets to be optimistic over",
-        values: Values::Words(Sets::WORDS),
-        read: |v| Sets::of(v).map(Change::Sets),
-    },
-    Opening {
-        name: "scale",
-        about: "multiplies the width, or the spread of samples of unknown mechanisms; 1 is as published",
-        values: Values::Described("a number from 0 on", "0.5"),
-        read: |v| number(v, |x| x >= 0.0).map(Change::Scale),
-    },
-    Opening {
-        name: "prior",
-        about: "weight of the prior in visits, shared by the values of a row",
-        values: Values::Described("a number from 1e-6 to 1e6", "2"),
-        read: |v| number(v, |x| crate::learn::error::PRIORS.contains(&x)).map(Change::Prior),
-    },
-    Opening {
-        name: "epsilon",
-        about: "probability of a random intervention at a step",
-        values: Values::Described("a number between 0 and 1", "0.1"),
-        read: |v| number(v, |x| (0.0..=1.0).contains(&x)).map(Change::Epsilon),
-    },
-    Opening {
-        name: "cap",
-        about: "ceiling of optimistic values",
-        values: Values::Words(Cap::WORDS),
-        read: |v| Cap::of(v).map(Change::Cap),
-    },
-    Opening {
-        name: "delta",
-        about: "probability with which the guarantee may fail",
-        values: Values::Described("a number between 0 and 1, neither included", "0.05"),
-        read: |v| number(v, |x| x > 0.0 && x < 1.0).map(Change::Delta),
-    },
-    Opening {
-        name: "schedule",
-        about: "when to plan again",
-        values: Values::Words(Schedule::WORDS),
-        read: |v| Schedule::of(v).map(Change::Schedule),
-    },
-    Opening {
-        name: "monotone",
-        about: "values never rise above those of an earlier plan",
-        values: Values::Flag,
-        read: |v| flag(v).map(Change::Monotone),
-    },
-    Opening {
-        name: "stage-dependent",
-        about: "each stage has counts of its own",
-        values: Values::Flag,
-        read: |v| flag(v).map(Change::StageDependent),
-    },
-    Opening {
-        name: "guard",
-        about: "test the graph with every step, and change it where it is contradicted",
-        values: Values::Flag,
-        read: |v| flag(v).map(Change::Guard),
-    },
-    Opening {
-        name: "forget",
-        about: "what to forget in worlds that change: by age, or where a change is noticed",
-        values: Values::Described(
-            "never, reset, window:EPISODES (a whole number from 1 to 10^12), discount:SHARE (between 0 and 1, neither included)",
-            "reset",
-        ),
-        read: |v| forget(v).map(Change::Forget),
-    },
-    Opening {
-        name: "features",
-        about: "linear learners: features of state and causes; world: those of the world file, else one-hot",
-        values: Values::Words(FeatureWord::WORDS),
-        read: |v| FeatureWord::of(v).map(Change::Features),
-    },
-    Opening {
-        name: "beta",
-        about: "linear learners: formula for the width or deviation",
-        values: Values::Words(BetaWord::WORDS),
-        // `covered` is what `covering-number` was called before.
-        read: |v| BetaWord::of(if v == "covered" { "covering-number" } else { v }).map(Change::Beta),
-    },
-    Opening {
-        name: "beta-scale",
-        about: "linear learners: multiplies beta; 1 is the formula as published",
-        values: Values::Described("a number from 0 on", "0.5"),
-        read: |v| number(v, |x| x >= 0.0).map(Change::BetaScale),
-    },
-    Opening {
-        name: "lambda",
-        about: "linear learners: regularisation of the regression",
-        values: Values::Described("a number from 1e-12 to 1e6", "1"),
-        read: |v| number(v, |x| x >= 1e-12).map(Change::Lambda),
-    },
-    Opening {
-        name: "regress-rewards",
-        about: "linear learners: regress rewards even if they are known",
-        values: Values::Flag,
-        read: |v| flag(v).map(Change::RegressRewards),
-    },
-    Opening {
-        name: "weights",
-        about: "linear learners with a width: weigh steps by how little the values ahead of them can vary",
-        values: Values::Words(WeightsWord::WORDS),
-        read: |v| WeightsWord::of(v).map(Change::Weights),
-    },
-    Opening {
-        name: "unknown",
-        about: "what the learner is not known and has to learn as well",
-        values: Values::Several(UNKNOWN, ALL),
-        read: |v| {
-            if v == ALL {
-                return Some(Change::Unknown { kernel: true, rewards: true });
+impl Values {
+    /// Reads a value; `None` if it is none of these.
+    pub(super) fn read(&self, text: &str) -> Option<Value> {
+        match self {
+            Values::Words(words) => words.iter().find(|word| **word == text).map(|word| Value::Word(word)),
+            Values::Several(words, all) if text == *all => {
+                Some(Value::Several(words.iter().map(|word| (*word).to_owned()).collect()))
             }
-            let given: Vec<&str> = v.split('+').map(str::trim).collect();
-            let [kernel, rewards] = [UNKNOWN[0], UNKNOWN[1]].map(|word| given.contains(&word));
-            let all_known = given.iter().all(|g| UNKNOWN.contains(g));
-            (all_known && given.len() == usize::from(kernel) + usize::from(rewards))
-                .then_some(Change::Unknown { kernel, rewards })
-        },
-    },
-    Opening {
-        name: "known",
-        about: "state factors whose transitions the learner is given, joined by +",
-        values: Values::Described("names of state factors, joined by +", "NAME"),
-        read: |v| {
-            let names: Vec<String> = v.split('+').map(|n| n.trim().to_owned()).collect();
-            let twice = (1..names.len()).any(|i| names[..i].contains(&names[i]));
-            (!twice && names.iter().all(|n| !n.is_empty())).then_some(Change::Known(names))
-        },
-    },
-    Opening {
-        name: "forms",
-        about: "learn unknown mechanisms in the form that the world file says; false: each row by itself",
-        values: Values::Flag,
-        read: |v| flag(v).map(Change::Forms),
-    },
-];
-
-impl Opening {
-    /// The option with a value; `None` if it does not have that value.
-    pub(super) fn read(&self, value: &str) -> Option<Change> {
-        (self.read)(value)
+            Values::Several(words, _) => {
+                let given = names(text)?;
+                let known = given.iter().all(|g| words.contains(&g.as_str()));
+                let in_order = words.iter().filter(|word| given.iter().any(|g| g == *word));
+                known.then(|| Value::Several(in_order.map(|word| (*word).to_owned()).collect()))
+            }
+            Values::Number { allowed, .. } => number(text, allowed).map(Value::Number),
+            Values::Names { .. } => names(text).map(Value::Several),
+            Values::Forget { .. } => forget(text).map(Value::Forget),
+            Values::Flag => text.parse().ok().map(Value::Flag),
+        }
     }
 
-    /// The option with a value that it may have.
-    pub(super) fn example(&self) -> Change {
-        let value = match &self.values {
+    /// Some value.
+    fn example(&self) -> &'static str {
+        match self {
             Values::Words(words) | Values::Several(words, _) => words[0],
+            Values::Number { example, .. } => example,
+            Values::Names { .. } => "NAME",
+            Values::Forget { .. } => "reset",
             Values::Flag => "true",
-            Values::Described(_, example) => example,
-        };
-        self.read(value).expect("invariant: every example is a value of its option")
+        }
     }
 
-    /// The words that the value may be; none for numbers and names.
+    /// The words that a value may be; none for numbers and names.
     pub(super) fn words(&self) -> Vec<&'static str> {
-        match &self.values {
+        match self {
             Values::Words(words) => words.to_vec(),
             Values::Several(words, all) => words.iter().copied().chain([*all]).collect(),
             Values::Flag => vec!["true", "false"],
-            Values::Described(..) => vec![],
+            Values::Number { .. } | Values::Names { .. } | Values::Forget { .. } => vec![],
         }
     }
 
-    /// What the value may be, in words.
+    /// What a value may be, for messages and help.
     pub(super) fn expected(&self) -> String {
-        match &self.values {
+        match self {
             Values::Words(words) => words.join(", "),
             Values::Several(words, all) => format!("{}, or {all} (that is {})", words.join(", "), words.join("+")),
-            Values::Described(what, _) => (*what).to_owned(),
+            Values::Number { expected, .. } | Values::Names { expected, .. } | Values::Forget { expected, .. } => {
+                (*expected).to_owned()
+            }
             Values::Flag => "true or false".into(),
+        }
+    }
+
+    /// What a value may be, as a cell of the documentation.
+    pub(super) fn documented(&self) -> String {
+        let code = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        match self {
+            Values::Words(_) | Values::Flag => code(&self.words()),
+            Values::Several(words, _) => format!("{} (= `{}`)", code(&self.words()), words.join("+")),
+            Values::Number { documented, .. }
+            | Values::Names { documented, .. }
+            | Values::Forget { documented, .. } => (*documented).to_owned(),
         }
     }
 }
 
-impl Change {
-    /// Name of the option.
-    pub(super) fn name(&self) -> &'static str {
+impl Value {
+    pub(super) fn number(&self) -> f64 {
         match self {
-            Change::Width(_) => "width",
-            Change::Sets(_) => "sets",
-            Change::Scale(_) => "scale",
-            Change::Prior(_) => "prior",
-            Change::Epsilon(_) => "epsilon",
-            Change::Cap(_) => "cap",
-            Change::Delta(_) => "delta",
-            Change::Schedule(_) => "schedule",
-            Change::Monotone(_) => "monotone",
-            Change::StageDependent(_) => "stage-dependent",
-            Change::Guard(_) => "guard",
-            Change::Forget(_) => "forget",
-            Change::Features(_) => "features",
-            Change::Beta(_) => "beta",
-            Change::BetaScale(_) => "beta-scale",
-            Change::Lambda(_) => "lambda",
-            Change::RegressRewards(_) => "regress-rewards",
-            Change::Weights(_) => "weights",
-            Change::Unknown { .. } => "unknown",
-            Change::Known(_) => "known",
-            Change::Forms(_) => "forms",
+            Value::Number(x) => *x,
+            other => unreachable!("invariant: the option has numbers, not {other:?}"),
         }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        match self {
+            Value::Flag(on) => *on,
+            other => unreachable!("invariant: the option is true or false, not {other:?}"),
+        }
+    }
+
+    pub(super) fn forget(&self) -> Forget {
+        match self {
+            Value::Forget(forget) => *forget,
+            other => unreachable!("invariant: the option says what is forgotten, not {other:?}"),
+        }
+    }
+
+    /// Names, or some words.
+    pub(super) fn several(&self) -> &[String] {
+        match self {
+            Value::Several(names) => names,
+            other => unreachable!("invariant: the option has several words, not {other:?}"),
+        }
+    }
+
+    /// The entry of a vocabulary.
+    pub(super) fn entry<T>(&self, of: fn(&str) -> Option<T>) -> T {
+        match self {
+            Value::Word(word) => of(word).expect("invariant: the option has the words of this vocabulary"),
+            other => unreachable!("invariant: the option has words, not {other:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Word(word) => f.write_str(word),
+            Value::Several(names) => f.write_str(&names.join("+")),
+            Value::Number(x) => write!(f, "{x}"),
+            Value::Flag(on) => write!(f, "{on}"),
+            Value::Forget(Forget::Never) => f.write_str("never"),
+            Value::Forget(Forget::Reset) => f.write_str("reset"),
+            Value::Forget(Forget::Window { episodes }) => write!(f, "window:{episodes}"),
+            Value::Forget(Forget::Discount { share }) => write!(f, "discount:{share}"),
+        }
+    }
+}
+
+/// One option with its value.
+#[derive(Clone)]
+pub(super) struct Change {
+    pub(super) option: &'static LearnerOption,
+    pub(super) value: Value,
+}
+
+impl Change {
+    /// An option with a value that it may have.
+    pub(super) fn example(option: &'static LearnerOption) -> Change {
+        let value = option.values.read(option.values.example());
+        Change { option, value: value.expect("invariant: every example is a value of its option") }
     }
 
     /// Position among all options.
     pub(super) fn position(&self) -> usize {
-        OPENINGS.iter().position(|o| o.name == self.name()).expect("invariant: every option is in the list")
+        OPTIONS.iter().position(|o| o.name == self.option.name).expect("invariant: every option is in the table")
     }
+}
 
-    /// Its value as it is written.
-    pub(super) fn value(&self) -> String {
-        match self {
-            Change::Width(width) => width.word().to_owned(),
-            Change::Sets(sets) => sets.word().to_owned(),
-            Change::Cap(cap) => cap.word().to_owned(),
-            Change::Schedule(schedule) => schedule.word().to_owned(),
-            Change::Features(features) => features.word().to_owned(),
-            Change::Beta(beta) => beta.word().to_owned(),
-            Change::Weights(weights) => weights.word().to_owned(),
-            Change::Scale(x)
-            | Change::Prior(x)
-            | Change::Epsilon(x)
-            | Change::Delta(x)
-            | Change::BetaScale(x)
-            | Change::Lambda(x) => x.to_string(),
-            Change::Monotone(on)
-            | Change::StageDependent(on)
-            | Change::Guard(on)
-            | Change::RegressRewards(on)
-            | Change::Forms(on) => on.to_string(),
-            Change::Unknown { kernel, rewards } => {
-                let words = UNKNOWN.iter().zip([kernel, rewards]).filter(|(_, on)| **on);
-                words.map(|(word, _)| *word).collect::<Vec<_>>().join("+")
-            }
-            Change::Known(names) => names.join("+"),
-            Change::Forget(Forget::Never) => "never".to_owned(),
-            Change::Forget(Forget::Reset) => "reset".to_owned(),
-            Change::Forget(Forget::Window { episodes }) => format!("window:{episodes}"),
-            Change::Forget(Forget::Discount { share }) => format!("discount:{share}"),
-        }
+impl PartialEq for Change {
+    fn eq(&self, other: &Change) -> bool {
+        self.option.name == other.option.name && self.value == other.value
     }
+}
 
-    /// Changes the options of a learner that counts; what concerns others has no effect.
-    pub(super) fn apply(&self, options: &mut Options) {
-        match *self {
-            Change::Width(width) => options.estimate = Estimate::Width(width),
-            Change::Sets(sets) => options.estimate = Estimate::Sets(sets),
-            Change::Scale(scale) => options.scale = scale,
-            Change::Prior(prior) => options.estimate = Estimate::Posterior { prior },
-            Change::Epsilon(epsilon) => options.estimate = Estimate::EpsilonGreedy { epsilon },
-            Change::Cap(cap) => options.cap = cap,
-            Change::Delta(delta) => options.delta = delta,
-            Change::Schedule(schedule) => options.schedule = schedule,
-            Change::Monotone(on) => options.monotone = on,
-            Change::StageDependent(on) => options.stage_dependent = on,
-            Change::Guard(on) => options.guard = on,
-            Change::Forget(forget) => options.forget = forget,
-            Change::Features(_)
-            | Change::Beta(_)
-            | Change::BetaScale(_)
-            | Change::Lambda(_)
-            | Change::RegressRewards(_)
-            | Change::Weights(_)
-            | Change::Unknown { .. }
-            | Change::Known(_)
-            | Change::Forms(_) => {}
-        }
-    }
-
-    /// Changes the options of a learner that regresses on features; what concerns others has no effect.
-    pub(super) fn apply_linear(&self, options: &mut LinearOptions) {
-        match *self {
-            Change::Cap(cap) => options.cap = cap,
-            Change::Delta(delta) => options.delta = delta,
-            Change::Schedule(Schedule::Doubling) => options.switching = Switching::Doubling,
-            // The other two are refused.
-            Change::Schedule(Schedule::Episode | Schedule::Growing | Schedule::Visited) => {
-                options.switching = Switching::Episode
-            }
-            Change::StageDependent(on) => options.stage_dependent = on,
-            Change::Features(word) => options.features = word.features(),
-            Change::Beta(word) => options.beta = word.beta(),
-            Change::BetaScale(scale) => options.beta_scale = scale,
-            Change::Lambda(lambda) => options.lambda = lambda,
-            Change::Weights(word) => options.weights = word.weights(),
-            Change::RegressRewards(on) => options.rewards = if on { Rewards::Regressed } else { Rewards::Known },
-            Change::Width(_)
-            | Change::Sets(_)
-            | Change::Scale(_)
-            | Change::Prior(_)
-            | Change::Epsilon(_)
-            | Change::Monotone(_)
-            | Change::Guard(_)
-            | Change::Forget(_)
-            | Change::Unknown { .. }
-            | Change::Known(_)
-            | Change::Forms(_) => {}
-        }
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.option.name, self.value)
     }
 }
 
 fn number(text: &str, allowed: impl Fn(f64) -> bool) -> Option<f64> {
     text.parse().ok().filter(|x: &f64| x.is_finite() && allowed(*x))
+}
+
+/// Names joined by `+`, each once.
+fn names(text: &str) -> Option<Vec<String>> {
+    let names: Vec<String> = text.split('+').map(|n| n.trim().to_owned()).collect();
+    let twice = (1..names.len()).any(|i| names[..i].contains(&names[i]));
+    (!twice && names.iter().all(|n| !n.is_empty())).then_some(names)
 }
 
 /// What is forgotten, as it is written.
@@ -381,8 +217,4 @@ fn forget(text: &str) -> Option<Forget> {
         }
         _ => None,
     }
-}
-
-fn flag(text: &str) -> Option<bool> {
-    text.parse().ok()
 }

@@ -14,24 +14,24 @@ fn says(text: &str) -> String {
 
 #[test]
 fn every_word_of_every_option_is_understood_and_written_back() {
-    for opening in &OPENINGS {
-        let learner = match opening.name {
+    for option in &OPTIONS {
+        let learner = match option.name {
             "prior" => "psrl:",
             "epsilon" => "epsilon-greedy:",
             "scale" => "c-ucbvi:width=paper,",
             "features" | "beta" | "beta-scale" | "lambda" | "regress-rewards" | "weights" => "c-lsvi-ucb:",
             _ => "c-ucbvi:",
         };
-        let values = match opening.words() {
-            words if words.is_empty() && opening.name == "known" => vec!["purse+mood"],
-            words if words.is_empty() && opening.name == "forget" => {
+        let values = match option.values.words() {
+            words if words.is_empty() && option.name == "known" => vec!["purse+mood"],
+            words if words.is_empty() && option.name == "forget" => {
                 vec!["never", "reset", "window:300", "discount:0.99"]
             }
             words if words.is_empty() => vec!["0.25"],
             words => words,
         };
         for value in values {
-            let text = format!("{learner}{}={value}", opening.name);
+            let text = format!("{learner}{}={value}", option.name);
             let spec = read(&text);
             assert_eq!(spec.to_string(), text.replace("unknown=all", "unknown=kernel+rewards"));
             let json = serde_json::to_string(&spec).unwrap();
@@ -140,4 +140,28 @@ fn the_estimate_is_said_in_words() {
     assert_eq!(read("c-ucbvi").estimate(), "mixture sets");
     assert_eq!(read("psrl").estimate(), "posterior, prior 2");
     assert_eq!(read("psrl:unknown=all,scale=0.7").estimate(), "posterior, prior 2, spread × 0.7");
+}
+
+#[test]
+fn the_documentation_has_exactly_the_options_of_the_table() {
+    let page = include_str!("../../../../../docs/reference/learners.md");
+    let (_, options) = page.split_once("\n## Options\n").unwrap();
+    let (options, _) = options.split_once("\n## ").unwrap();
+    let documented: Vec<&str> = options.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(documented, LearnerSpec::options_table());
+}
+
+#[test]
+fn every_default_that_is_a_value_is_one() {
+    for option in &OPTIONS {
+        let default = option.default.split(';').next().unwrap().trim_matches('`');
+        let is_said_in_words = default.contains(' ') || default.contains('[') || option.default == "none";
+        assert!(is_said_in_words || option.read(default).is_some(), "{} = {default}", option.name);
+    }
+}
+
+#[test]
+fn former_words_are_read_and_written_as_the_present_ones() {
+    assert_eq!(read("c-lsvi-ucb:beta=covered").to_string(), "c-lsvi-ucb:beta=covering-number");
+    assert!(says("c-ucbvi:width=covered").starts_with("width = `covered`"));
 }

@@ -270,7 +270,7 @@ impl Layout {
             States::Flat => {
                 if let Some(i) = (0..world.state().len()).find(|&i| world.transitions()[i].table.is_some()) {
                     let factor = name(i);
-                    return Err(match world.clock() == Some(world.state()[i]) {
+                    return Err(match world.time_index() == Some(world.state()[i]) {
                         true => LearnError::StageNeedsFactors { factor },
                         false => LearnError::KnownNeedsFactors { factor },
                     });

@@ -162,6 +162,6 @@ impl View {
         let words = serde_json::to_string(&(self.states, self.causes)).expect("invariant: two options are words");
         let blocks = self.n_blocks;
         let text = format!("{} {words} {blocks}", self.knowledge.fingerprint());
-        format!("{:016x}", super::knowledge::fnv(text.as_bytes()))
+        format!("{:016x}", crate::hash::fnv(text.as_bytes()))
     }
 }

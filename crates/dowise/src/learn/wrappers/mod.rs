@@ -7,8 +7,10 @@ mod graph_repair;
 mod graph_repair_decomposed_tests;
 mod graph_revision;
 mod history;
+mod log_check;
 mod nonstationary;
 mod return_bound;
+mod row_words;
 mod safety_budget;
 
 pub use conservative::BaselineReport;
@@ -16,6 +18,8 @@ pub(crate) use conservative::{Baseline, SavedBaseline, brought};
 pub(crate) use explore::Explore;
 pub use graph_repair::Amendment;
 pub(crate) use graph_repair::{Guard, SavedGuard};
+pub use log_check::LogContradicted;
+pub(crate) use log_check::{LogCheck, SavedLogCheck};
 pub use nonstationary::ChangeNoticed;
 pub(crate) use nonstationary::{Forgetting, SavedForgetting};
 pub use safety_budget::{SafetyBudget, share_of_episode, share_of_step};
@@ -40,6 +44,8 @@ pub(crate) enum Wrapper {
     Watch(Box<Monitor>),
     Baseline(Box<Baseline>),
     Forget(Box<Forgetting>),
+    /// Compares live steps with the log that the learner began with.
+    LogCheck(Box<LogCheck>),
 }
 
 impl Wrapper {
@@ -48,7 +54,11 @@ impl Wrapper {
     pub(crate) fn takes_over(&self) -> Option<(u64, u64)> {
         match self {
             Wrapper::Explore(explore) => explore.takes_over(),
-            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => None,
+            Wrapper::Guard(_)
+            | Wrapper::Watch(_)
+            | Wrapper::Baseline(_)
+            | Wrapper::Forget(_)
+            | Wrapper::LogCheck(_) => None,
         }
     }
 
@@ -56,7 +66,11 @@ impl Wrapper {
     pub(crate) fn fill_policy(&self, knowledge: &Knowledge, episode: u64, out: &mut Vec<Action>) {
         match self {
             Wrapper::Explore(explore) => explore.fill_policy(knowledge, episode, out),
-            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => {
+            Wrapper::Guard(_)
+            | Wrapper::Watch(_)
+            | Wrapper::Baseline(_)
+            | Wrapper::Forget(_)
+            | Wrapper::LogCheck(_) => {
                 unreachable!("invariant: only who takes over is asked")
             }
         }
@@ -66,7 +80,11 @@ impl Wrapper {
     pub(crate) fn changes_decisions(&self) -> bool {
         match self {
             Wrapper::Explore(explore) => explore.probability > 0.0,
-            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => false,
+            Wrapper::Guard(_)
+            | Wrapper::Watch(_)
+            | Wrapper::Baseline(_)
+            | Wrapper::Forget(_)
+            | Wrapper::LogCheck(_) => false,
         }
     }
 
@@ -74,14 +92,18 @@ impl Wrapper {
     pub(crate) fn instead(&self, knowledge: &Knowledge, episode: u64, stage: usize, state: usize) -> Option<Action> {
         match self {
             Wrapper::Explore(explore) => explore.instead(knowledge, episode, stage, state),
-            Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => None,
+            Wrapper::Guard(_)
+            | Wrapper::Watch(_)
+            | Wrapper::Baseline(_)
+            | Wrapper::Forget(_)
+            | Wrapper::LogCheck(_) => None,
         }
     }
 
     /// Whether it needs rewards that the inner learner may know already.
     pub(crate) fn looks_at_rewards(&self) -> bool {
         match self {
-            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => false,
+            Wrapper::Explore(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_) => false,
             Wrapper::Guard(_) | Wrapper::Watch(_) => true,
         }
     }
@@ -89,7 +111,11 @@ impl Wrapper {
     /// Whether it can remove an observation.
     pub(crate) fn check_unlearn(&self, observation: &Observation<'_>) -> Result<(), EvidenceError> {
         match self {
-            Wrapper::Explore(_) | Wrapper::Watch(_) | Wrapper::Baseline(_) | Wrapper::Forget(_) => Ok(()),
+            Wrapper::Explore(_)
+            | Wrapper::Watch(_)
+            | Wrapper::Baseline(_)
+            | Wrapper::Forget(_)
+            | Wrapper::LogCheck(_) => Ok(()),
             Wrapper::Guard(guard) => guard.check_unlearn(observation),
         }
     }
@@ -102,6 +128,7 @@ impl Wrapper {
             Wrapper::Explore(_) | Wrapper::Baseline(_) => {}
             Wrapper::Guard(guard) => guard.learn(inside, observation, times, episode),
             Wrapper::Watch(monitor) => monitor.observe(observation),
+            Wrapper::LogCheck(check) => check.learn(inside, episode),
             Wrapper::Forget(forget) => forget.learn(inside, observation, times),
         }
     }
@@ -110,7 +137,11 @@ impl Wrapper {
     pub(crate) fn unlearn(&mut self, observation: &Observation<'_>) {
         match self {
             // Forgetting removes steps itself; the baseline keeps the return of a session until it ends.
-            Wrapper::Explore(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::Baseline(_) => {}
+            Wrapper::Explore(_)
+            | Wrapper::Watch(_)
+            | Wrapper::Forget(_)
+            | Wrapper::Baseline(_)
+            | Wrapper::LogCheck(_) => {}
             Wrapper::Guard(guard) => guard.unlearn(observation),
         }
     }
@@ -118,7 +149,8 @@ impl Wrapper {
     /// Records the end of an episode.
     pub(crate) fn end(&mut self, session: &Session) {
         match self {
-            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_) => {
+            }
             Wrapper::Baseline(baseline) => baseline.end(session),
         }
     }
@@ -126,7 +158,8 @@ impl Wrapper {
     /// Records an abandoned episode, which will not end.
     pub(crate) fn gave_up(&mut self, session: &Session) {
         match self {
-            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => {}
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_) => {
+            }
             Wrapper::Baseline(baseline) => baseline.end(session),
         }
     }
@@ -134,7 +167,9 @@ impl Wrapper {
     /// The policy of a new episode in place of the planned one; `None` if decisions are computed on demand.
     pub(crate) fn replaces(&mut self, planned: Option<Arc<Policy>>) -> Option<Arc<Policy>> {
         match self {
-            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) => planned,
+            Wrapper::Explore(_) | Wrapper::Guard(_) | Wrapper::Watch(_) | Wrapper::Forget(_) | Wrapper::LogCheck(_) => {
+                planned
+            }
             Wrapper::Baseline(baseline) => baseline.replaces(planned),
         }
     }

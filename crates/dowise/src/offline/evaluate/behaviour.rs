@@ -335,7 +335,7 @@ fn stated(log: &Episodes) -> Vec<Option<Vec<(Action, f64)>>> {
     let mut seen: Vec<(u32, u32, Action, f64)> =
         steps.filter_map(|step| Some((step.state, step.stage, step.action?, step.propensity))).collect();
     let mut out = vec![None; horizon * n];
-    if seen.is_empty() {
+    if seen.is_empty() || log.knowledge().world().adjusts_for_logged_levers() {
         return out;
     }
     seen.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)).then(a.3.total_cmp(&b.3)));

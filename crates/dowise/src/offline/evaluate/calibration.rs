@@ -82,6 +82,8 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
     let mut of_factors = vec![Sums::default(); factors.len()];
     let mut predicted: Vec<Vec<(f64, f64, u32)>> = vec![Vec::new(); horizon];
     let mut prob = vec![0.0; n_causes];
+    // P(c | s, do(a)) is then no prediction of logged key variables.
+    let adjusted = knowledge.world().adjusts_for_logged_levers();
     for fold in 0..log.n_folds() {
         let model = Model::new(log.summary_without(Some(fold)), 0.1)?;
         let mut belief = model.belief(Estimator::Mean { prior });
@@ -95,7 +97,7 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
                 let (Some(cause), Some(action)) = (step.cause, step.action) else { continue };
                 let (state, cause) = (step.state as usize, cause as usize);
                 kernel.distribution(state, action, &mut prob);
-                for (sums, &(position, id)) in of_keys.iter_mut().zip(&keys) {
+                for (sums, &(position, id)) in of_keys.iter_mut().zip(&keys).filter(|_| !adjusted) {
                     let size = knowledge.variable(id).size();
                     let mut marginal = vec![0.0; size];
                     (0..n_causes).for_each(|c| marginal[view.key_causes.digit(c, position)] += prob[c]);

@@ -2,10 +2,13 @@
 
 mod behaviour;
 mod calibration;
+mod extrapolation;
 mod interval;
 mod model;
 mod model_error;
+mod outcomes;
 mod robust;
+mod sensitivity;
 mod start;
 mod support;
 #[cfg(test)]
@@ -13,14 +16,20 @@ mod tests;
 
 pub use behaviour::Return;
 pub use calibration::{Bin, Calibration, Variable, calibrate};
+pub use extrapolation::{Extrapolation, RestsOn};
 pub use interval::Interval;
+pub use outcomes::{OutcomeCheck, Shortfall};
 pub use robust::Robust;
+pub use sensitivity::Sensitivity;
 pub use start::Starts;
 pub use support::{Support, Unsupported};
 
-pub(crate) use behaviour::possible;
+pub(crate) use behaviour::{Behaviour, possible};
+pub(crate) use extrapolation::{Projection, extrapolation};
 pub(crate) use interval::moments;
 pub(crate) use model::{Followed, Model};
+pub(crate) use outcomes::outcome_check;
+pub(crate) use sensitivity::sensitivity;
 pub(crate) use start::StartStates;
 
 use std::ops::RangeInclusive;
@@ -28,10 +37,9 @@ use std::ops::RangeInclusive;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use self::behaviour::Behaviour;
 use super::{Episodes, LogSummary};
 use crate::learn::{Estimator, Evidence, LearnError, LearnResult, Sets};
-use crate::offline::assumptions::{self, Assumption};
+use crate::offline::assumptions::{self, AssumptionRecord};
 use crate::plan::{PlanError, check_policy};
 use crate::random::splitmix64;
 use crate::world::{Action, Start};
@@ -125,7 +133,8 @@ pub struct Evaluation {
     /// Whether the log covers the rows that the policy needs (overlap).
     pub support: Support,
     /// The assumptions behind these values, and whether the log contradicts them.
-    pub assumptions: Vec<Assumption>,
+    #[serde(flatten)]
+    pub record: AssumptionRecord,
 }
 
 /// Why off-policy evaluation fails.
@@ -176,7 +185,9 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
     let logged = logged(log, &model, &behaviour, &starts, options)?;
     let support = support_of(&model, policy_hs, &starts, options);
     let mut record = assumptions::of_log(log, &logged);
-    record.push(assumptions::overlap(&support));
+    let beyond = extrapolation(log, &model, policy_hs, &starts, options.seed);
+    record.push(assumptions::overlap(&support, Some(&beyond)));
+    record.push(assumptions::outcomes(&outcome_check(log, &model, policy_hs)?));
     Ok(Evaluation {
         model: by_model(&model, who, &starts, options)?,
         guaranteed,
@@ -184,7 +195,7 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
         robust,
         logged,
         support,
-        assumptions: record,
+        record,
     })
 }
 
@@ -192,7 +203,8 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
 pub fn evaluate_logged(log: &Episodes, options: &OfflineOptions) -> Result<Logged, OfflineError> {
     let starts = start_states(log, &options.starts)?;
     let model = model_of(log.summary(), options)?;
-    Ok(logged_of(log, &model, &starts, options)?)
+    let behaviour = Behaviour::new(log, model.expected());
+    Ok(logged(log, &model, &behaviour, &starts, options)?)
 }
 
 /// A model of a log's summary, whose confidence sets take their share of δ.
@@ -222,15 +234,6 @@ pub(crate) fn support_of(
     options: &OfflineOptions,
 ) -> Support {
     support::support(model, policy_hs, starts, options.played, options.seed)
-}
-
-pub(crate) fn logged_of(
-    log: &Episodes,
-    model: &Model,
-    starts: &StartStates,
-    options: &OfflineOptions,
-) -> LearnResult<Logged> {
-    logged(log, model, &Behaviour::new(log, model.expected()), starts, options)
 }
 
 fn logged(
@@ -265,6 +268,17 @@ pub(crate) fn by_model(
     starts: &StartStates,
     options: &OfflineOptions,
 ) -> LearnResult<OfflineValue> {
+    Ok(sampled(model, who, starts, options)?.0)
+}
+
+/// The same with the posterior samples. Equal positions of two policies are samples of the same world: their
+/// differences are paired.
+pub(crate) fn sampled(
+    model: &Model,
+    who: Followed<'_>,
+    starts: &StartStates,
+    options: &OfflineOptions,
+) -> LearnResult<(OfflineValue, Vec<f64>)> {
     let prior = options.prior;
     let mean = starts.mean(&model.value(Estimator::Mean { prior }, who)?);
     let mut samples = Vec::with_capacity(options.samples as usize);
@@ -296,12 +310,13 @@ pub(crate) fn by_model(
     // Unvisited rows let the prior shift the value far, so the stretched interval is clipped.
     let knowledge = &model.view().knowledge;
     let possible = behaviour::possible(knowledge, knowledge.horizon());
-    let posterior = Interval::of_samples(&mut samples).stretched(-by_prior).clipped(possible);
-    Ok(OfflineValue { mean, posterior, by_prior })
+    let posterior = Interval::of_samples(&mut samples.clone()).stretched(-by_prior).clipped(possible);
+    Ok((OfflineValue { mean, posterior, by_prior }, samples))
 }
 
 /// Bounds from the pessimistic and optimistic members of all confidence sets, clipped to possible returns, and the part
-/// due to initial states. `None` if EM imputed values.
+/// due to initial states. Missing payments take their least and greatest possible amounts, forms are not used. `None` if
+/// EM imputed values.
 pub(crate) fn guaranteed(
     model: &Model,
     who: Followed<'_>,
@@ -312,8 +327,9 @@ pub(crate) fn guaranteed(
         return Ok(None);
     }
     let n = model.state_space().len();
-    let low_s = &model.value(Estimator::Pessimistic(Sets::Mixture), who)?[..n];
-    let high_s = &model.value(Estimator::Optimistic(Sets::Mixture), who)?[..n];
+    let [least, greatest] = model.bounding();
+    let low_s = &least.value(Estimator::Pessimistic(Sets::Mixture), who)?[..n];
+    let high_s = &greatest.value(Estimator::Optimistic(Sets::Mixture), who)?[..n];
     let off = starts.may_be_off(low_s, high_s, options.delta * OF_STARTS);
     let found = Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off };
     let knowledge = &model.view().knowledge;

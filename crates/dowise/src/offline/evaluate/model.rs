@@ -8,11 +8,12 @@ use crate::kernel::Effects;
 use crate::kernel::{Kernel, Scratch};
 use crate::learn::{
     Belief, Estimator, Evidence, LearnResult, NextStateRewards, NextStateTerm, Options, Payments, Selector, Tabular,
-    View, hold_reading, mean_tables,
+    View, hold_belief, mean_tables,
 };
 use crate::memory::Held;
 use crate::offline::LogSummary;
 use crate::offline::fit::Completed;
+use crate::offline::unrecorded::{Fill, Unrecorded};
 use crate::plan::{Buffers, Chooser, Follow, Lookahead, Plan, Ties, Watched, backward_induction};
 use crate::world::{Action, RewardTerm, Start, World};
 
@@ -21,6 +22,9 @@ pub(crate) struct Model {
     tabular: Tabular,
     next_state_rewards: Option<Arc<NextStateRewards>>,
     completed: Option<Completed>,
+    /// The model with every missing payment at the least, and at the greatest possible amount; `None` if none is
+    /// missing.
+    filled: Option<Box<[Model; 2]>>,
     horizon: usize,
     n_states: usize,
     _held: Held,
@@ -45,7 +49,16 @@ impl Model {
     /// The same with EM imputations; posterior samples use the multiple imputations.
     pub(crate) fn completed(counted: LogSummary, completed: Option<Completed>, delta: f64) -> LearnResult<Model> {
         match completed {
-            None => Model::new(counted, delta),
+            None => {
+                let unrecorded = counted.unrecorded.clone().filter(|unrecorded| unrecorded.lacks_payments());
+                let mut model = Model::new(counted, delta)?;
+                if let Some(unrecorded) = unrecorded {
+                    let [least, greatest] =
+                        [Fill::Least, Fill::Greatest].map(|fill| model.with_payments(&unrecorded, fill, delta));
+                    model.filled = Some(Box::new([least?, greatest?]));
+                }
+                Ok(model)
+            }
             Some(completed) => Model::with(completed.mean.clone(), counted.next_state_rewards, Some(completed), delta),
         }
     }
@@ -57,10 +70,30 @@ impl Model {
         delta: f64,
     ) -> LearnResult<Model> {
         let tabular = Tabular::with(evidence, Options { delta, ..Options::default() })?;
-        let held = hold_reading(&tabular)?;
+        let held = hold_belief(&tabular)?;
         let (horizon, n_states) = (tabular.plan.horizon, tabular.plan.n_states);
         let next_state_rewards = next_state_rewards.filter(|next_state_rewards| !next_state_rewards.terms.is_empty());
-        Ok(Model { tabular, next_state_rewards, completed, horizon, n_states, _held: held })
+        Ok(Model { tabular, next_state_rewards, completed, filled: None, horizon, n_states, _held: held })
+    }
+
+    fn with_payments(&self, unrecorded: &Unrecorded, fill: Fill, delta: f64) -> LearnResult<Model> {
+        let mut evidence = self.evidence().clone();
+        let mut next = self.next_state_rewards.as_ref().map(|next| NextStateRewards::clone(next));
+        unrecorded.fill(&mut evidence, next.as_mut(), fill);
+        Model::with(evidence, next.map(Arc::new), None, delta)
+    }
+
+    /// The models that bound every way in which payments may be missing; this one if none is.
+    pub(crate) fn bounding(&self) -> [&Model; 2] {
+        self.filled.as_deref().map_or([self, self], |[least, greatest]| [least, greatest])
+    }
+
+    /// The model with this much less reward in each state and for each joint key values.
+    pub(crate) fn with_less(&self, less_sc: &[f64]) -> LearnResult<Model> {
+        let mut view = View::clone(&self.evidence().view);
+        view.payments.known.iter_mut().zip(less_sc).for_each(|(known, less)| *known -= less);
+        let evidence = self.evidence().clone().moved_to(&Arc::new(view));
+        Model::with(evidence, self.next_state_rewards.clone(), None, 0.1)
     }
 
     /// The model with nearly flat priors for forms of mechanisms; `None` if no learned mechanism has a form.
@@ -102,7 +135,11 @@ impl Model {
     }
 
     pub(crate) fn belief(&self, reading: Estimator) -> Belief {
-        let mut belief = self.tabular.belief_by(reading);
+        let mut belief = match reading {
+            // Bounds that rest on a form would be wrong if the form is.
+            Estimator::Optimistic(_) | Estimator::Pessimistic(_) => self.tabular.belief_by(reading).without_forms(),
+            _ => self.tabular.belief_by(reading),
+        };
         belief.centre_rewards();
         self.next_state_rewards
             .iter()
@@ -117,6 +154,9 @@ impl Model {
 
     /// The optimal plan under an estimator.
     pub(crate) fn plan(&self, reading: Estimator) -> LearnResult<Plan> {
+        if let (Estimator::Pessimistic(_), Some(filled)) = (reading, &self.filled) {
+            return filled[0].plan(reading);
+        }
         reading.fits(self.view(), false)?;
         let mut belief = self.belief(reading);
         let selector = self.draw(&mut belief, 0)?;

@@ -8,13 +8,14 @@ use rand_chacha::ChaCha8Rng;
 
 use super::model::Model;
 use super::start::StartStates;
+use crate::Space;
 use crate::learn::{Looked, Observation};
 use crate::random::splitmix64;
 use crate::simulate::{Outcome, Simulator};
 use crate::world::{Action, VarId, World};
 
 /// Prior weight of the simulated model: frequencies where there is data, uniform elsewhere.
-const HARDLY_ANY: f64 = 1e-9;
+pub(super) const HARDLY_ANY: f64 = 1e-9;
 
 /// Visits below which a row is thin.
 const THIN: u32 = 20;
@@ -73,6 +74,8 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
     let mut rng = ChaCha8Rng::seed_from_u64(splitmix64(seed ^ 0x7375_7070));
     let n = world.n_states();
     let mut outcome = Outcome::default();
+    let pairs = Pairs::new(model);
+    let pays_for_next = model.view().knowledge.rewards().iter().any(|term| !term.next.is_empty());
     let mut rows: BTreeMap<Looked, (Unsupported, u32, u32)> = BTreeMap::new();
     let (mut episodes, mut thin_steps, mut steps) = (0u32, 0u64, 0u64);
     for episode in 1..=played {
@@ -84,13 +87,19 @@ pub(crate) fn support(model: &Model, policy_hs: &[Action], starts: &StartStates,
                 break;
             }
             steps += 1;
+            // After the last stage only next-state rewards need the next state.
+            let is_last = stage + 1 == world.horizon() && !pays_for_next;
             let action = policy_hs[stage * n + state];
             simulator.step(state, action, &mut rng, &mut outcome);
             let mut thin = false;
             let seen = outcome.observation(stage, state, action);
             model.evidence().visits_of(&seen, |row, visits| {
+                if is_last && matches!(row, Looked::Transition { .. }) {
+                    return;
+                }
                 let (row, visits) = by_next(model, &world, row, visits, &seen);
-                if visits >= THIN || !is_needed(model, row) {
+                let visits = pairs.visits(model, row, visits);
+                if visits >= THIN {
                     return;
                 }
                 thin = true;
@@ -125,15 +134,56 @@ fn by_next(model: &Model, world: &World, row: Looked, visits: u32, seen: &Observ
     (Looked::Payment { term, row: at }, visits)
 }
 
-/// Rows of a mechanism with a form share parameters, so none of them has to be visited.
-fn is_needed(model: &Model, row: Looked) -> bool {
-    match row {
-        Looked::Mechanism { index, .. } => {
-            let rows =
-                model.view().mechanisms.as_ref().expect("invariant: a mechanism is counted only if it is learned");
-            rows.unknown[index].model.is_none()
+/// Visits of pairs of parent values of every mechanism with a form.
+///
+/// Rows of a form share parameters, so not every row has to be visited. But a form that was never fitted to two values
+/// together extrapolates there: a treatment that was never given in a state says nothing about that state.
+struct Pairs {
+    /// For each unknown mechanism with a form: where the values of each parent begin, and the visits of each pair of
+    /// values, `[value][value]`.
+    of: Vec<Option<(Vec<usize>, Vec<u64>)>>,
+}
+
+impl Pairs {
+    fn new(model: &Model) -> Pairs {
+        let Some(rows) = &model.view().mechanisms else { return Pairs { of: Vec::new() } };
+        let counts = model.evidence().mechanisms.iter();
+        let of = rows.unknown.iter().zip(counts).map(|(of, counts)| {
+            of.model.as_ref()?;
+            let mut begins = vec![0];
+            of.rows.sizes().iter().for_each(|size| begins.push(begins[begins.len() - 1] + size));
+            let n = begins[begins.len() - 1];
+            let mut visits = vec![0u64; n * n];
+            for row in counts.visited() {
+                each_pair(&of.rows, &begins, row, |a, b| visits[a * n + b] += u64::from(counts.n_r[row]));
+            }
+            Some((begins, visits))
+        });
+        Pairs { of: of.collect() }
+    }
+
+    /// Visits that a row rests on: its own, or, if its mechanism has a form, those of its rarest pair of parent values.
+    fn visits(&self, model: &Model, row: Looked, visits: u32) -> u32 {
+        let Looked::Mechanism { index, row } = row else { return visits };
+        let Some((begins, of_pair)) = &self.of[index] else { return visits };
+        let rows = &model.view().mechanisms.as_ref().expect("invariant: a mechanism is counted only if it is learned");
+        let (n, mut least) = (begins[begins.len() - 1], None);
+        each_pair(&rows.unknown[index].rows, begins, row, |a, b| {
+            let here = of_pair[a * n + b];
+            least = Some(least.map_or(here, |least: u64| least.min(here)));
+        });
+        least.map_or(visits, |least| u32::try_from(least).unwrap_or(u32::MAX))
+    }
+}
+
+/// The pairs of parent values of a row; a value with itself if there is only one parent.
+fn each_pair(rows: &Space, begins: &[usize], row: usize, mut at: impl FnMut(usize, usize)) {
+    let n = rows.sizes().len();
+    let value = |parent: usize| begins[parent] + rows.digit(row, parent);
+    for i in 0..n {
+        for j in (if n == 1 { i } else { i + 1 })..n {
+            at(value(i), value(j));
         }
-        Looked::Transition { .. } | Looked::Payment { .. } => true,
     }
 }
 

@@ -36,11 +36,11 @@ impl Confounded {
     /// Mechanisms that share hidden variables are learned as one table, P(children | parents). In a log this equals the
     /// interventional distribution only if no parent descends from the hidden variables. This excludes a confounded
     /// lever and its descendants.
-    pub(super) fn by_habit(world: &World, kept: &Kept) -> Vec<String> {
+    pub(super) fn by_behaviour(world: &World, kept: &Kept) -> Vec<String> {
         let kind = |id: &VarId| world.variable(*id).kind;
         let needed = needed(world);
-        let lever = |habit: &Mechanism| {
-            let lever = habit.children[0];
+        let lever = |behaviour: &Mechanism| {
+            let lever = behaviour.children[0];
             let after = |id: &VarId| *id == lever || ancestors(world, *id).contains(&lever);
             let is_hidden_above = |id: &VarId| kind(id) == Kind::Hidden;
             let found = ancestors(world, lever).into_iter().filter(is_hidden_above).any(|hidden| {
@@ -51,7 +51,7 @@ impl Confounded {
             });
             found.then(|| world.variable(lever).name.clone())
         };
-        world.habits.iter().filter_map(lever).collect()
+        world.behaviour_mechanisms.iter().filter_map(lever).collect()
     }
 
     /// The hidden variables that affect a lever and another variable, by name.
@@ -73,7 +73,7 @@ impl Confounded {
         let names = |ids: &[VarId]| -> Vec<String> { ids.iter().map(|&id| world.variable(id).name.clone()).collect() };
         let (hidden, effects) = (names(&hidden), names(&effects));
         let mut not_fitted: Vec<String> = names(&moved);
-        let always_set = world.habits.iter().any(|m| m.children.contains(&id));
+        let always_set = world.behaviour_mechanisms.iter().any(|m| m.children.contains(&id));
         not_fitted.extend(effects.iter().cloned().chain((!always_set).then(|| lever.clone())));
         Confounded { lever, always_set, hidden, effects, not_fitted, without_numbers: Vec::new() }
     }
@@ -100,11 +100,15 @@ impl Confounded {
             changed |= kept.names.insert(name.clone());
             let id = world.find(name).expect("invariant: names of this world");
             let Some(at) = world.mechanisms.iter().position(|m| m.children.contains(&id)) else { continue };
+            // Numbers that are to be learned (`learn`), such as placeholders, are not vouched for.
+            let to_learn = std::mem::take(&mut world.mechanisms[at].assumed.learned);
+            if to_learn || world.mechanisms[at].table.is_none() {
+                self.without_numbers.push(name.clone());
+                changed = true;
+            }
             if world.mechanisms[at].table.is_none() {
                 let table = stand_in(world, &world.mechanisms[at]);
                 world.mechanisms[at].table = Some(table.into());
-                self.without_numbers.push(name.clone());
-                changed = true;
             }
         }
         changed

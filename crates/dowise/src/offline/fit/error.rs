@@ -67,20 +67,10 @@ pub enum FitError {
 
 fn confounded(lever: &str, always_set: bool, [hidden, effects, without_numbers]: [&[String]; 3]) -> String {
     let (by, effects, lack) = (words(hidden), words(effects), words(without_numbers));
-    let why = if always_set {
-        format!(
-            "the hidden {by} moves both the lever, by whoever chose it in the log, and {effects}; so what is seen with one of its values is \
-             not what setting it brings"
-        )
-    } else {
-        format!(
-            "the hidden {by} moves both the lever, when it is left alone, and {effects}; so what is seen when it is left alone says \
-             nothing about setting it, and what is seen when it is set says nothing about leaving it alone"
-        )
-    };
+    let when = if always_set { "in the log" } else { "when it is left alone" };
     format!(
-        "what setting the lever \"{lever}\" does cannot be learned from this log in this world: {why}. To settle it, {}; or give {lack} \
-         numbers in the world file, which are then taken as they are",
+        "unmeasured confounding: the hidden {by} acts on the lever \"{lever}\" ({when}) and on {effects}, so this log does not identify \
+         the effect of setting the lever. To identify it, {}; or give {lack} numbers in the world file, which are then used as they are",
         experiment(lever, always_set, hidden)
     )
 }

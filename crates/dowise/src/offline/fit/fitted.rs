@@ -12,11 +12,12 @@ use super::identify::open_questions;
 use super::keep::Kept;
 use super::report::{EmReport, FitPart, FitReport, OpenQuestion};
 use super::tables::{Filled, Rule, Tallies, fill, fitted_terms};
-use crate::learn::fnv;
+use crate::hash::fnv;
 use crate::learn::{Evidence, EvidenceError, NextStateRewards, Options, PaymentEntry, SavedEvidence, View};
+use crate::offline::assumptions::{Declared, of_summary};
 use crate::offline::episodes::learned_tests;
 use crate::offline::summary::ReturnSums;
-use crate::offline::{GraphCheck, LogSummary, MissingnessTest};
+use crate::offline::{AssumptionRecord, GraphCheck, LogSummary, MissingnessTest};
 use crate::plan::{PlanError, Planner};
 use crate::simulate::{Outcome, Simulator};
 use crate::world::World;
@@ -34,6 +35,7 @@ pub struct Fitted {
     next_state_rewards: NextStateRewards,
     incomplete: Option<Incomplete>,
     returns: Option<ReturnSums>,
+    declared: Declared,
     report: FitReport,
 }
 
@@ -54,6 +56,12 @@ struct EvidenceFile {
     /// alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<String>,
+    /// Randomised levers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    randomised: Vec<String>,
+    /// Rows that were excluded because of errors, and rows of the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    excluded: Option<[u64; 2]>,
     /// Whether EM imputed missing key variables; the evidence contains recorded values only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     em: bool,
@@ -87,7 +95,7 @@ impl Fitted {
         rule: Rule,
         em: Option<EmReport>,
     ) -> Result<Fitted, FitError> {
-        let returns = fitting.returns();
+        let (returns, declared) = (fitting.returns(), fitting.declared());
         let Fitting {
             kept,
             world,
@@ -123,13 +131,24 @@ impl Fitted {
             graph: (seen.episodes > 0).then(|| GraphCheck::finished(&graph)),
             open,
             em,
+            record: AssumptionRecord::default(),
         };
         let (world, text) = written(filled)?;
         let evidence = Fitting::evidence_of(evidence, &kept, &world)?;
         let next_state_rewards = next_state_rewards.moved_to(&evidence.view);
         let incomplete = report.em.as_ref().filter(|em| em.steps > 0).map(|_| incomplete);
-        let mut fitted =
-            Fitted { world, text: String::new(), kept, evidence, next_state_rewards, incomplete, returns, report };
+        let mut fitted = Fitted {
+            world,
+            text: String::new(),
+            kept,
+            evidence,
+            next_state_rewards,
+            incomplete,
+            returns,
+            declared,
+            report,
+        };
+        fitted.report.record = of_summary(&fitted.summary(), fitted.incomplete.is_some());
         fitted.report.evidence = seal(&fitted.written_file(None))?;
         fitted.text = header(&fitted.report, options.prior, &options.randomised) + &text;
         Ok(fitted)
@@ -155,6 +174,18 @@ impl Fitted {
         &self.evidence
     }
 
+    /// The summary of the log, for a plan.
+    fn summary(&self) -> LogSummary {
+        LogSummary {
+            incomplete: self.incomplete.clone(),
+            returns: self.returns,
+            missingness: self.report.missingness.clone(),
+            graph: self.report.graph.clone(),
+            declared: self.declared.clone(),
+            ..LogSummary::new(self.evidence.clone(), Some(Arc::new(self.next_state_rewards.clone())))
+        }
+    }
+
     /// The evidence file; [`read_evidence`] reads it.
     pub fn evidence_text(&self) -> String {
         self.written_file(Some(self.report.evidence.clone()))
@@ -166,10 +197,12 @@ impl Fitted {
             format: FORMAT.to_owned(),
             version: VERSION,
             kept: self.kept.names.iter().cloned().collect(),
-            not_fitted: confounded.iter().flat_map(|c| c.not_fitted.clone()).collect(),
+            not_fitted: self.declared.not_fitted.clone(),
             without_numbers: (!confounded.is_empty())
                 .then(|| confounded.iter().flat_map(|c| c.without_numbers.clone()).collect()),
             fingerprint,
+            randomised: self.declared.randomised.clone(),
+            excluded: Some(self.declared.excluded).filter(|[rows, _]| *rows > 0),
             em: self.incomplete.is_some(),
             incomplete: self.incomplete.as_ref().map(Incomplete::saved),
             returns: self.returns,
@@ -289,9 +322,15 @@ pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
         );
         return Err(FitError::Evidence(EvidenceError::Damaged { field: "fingerprint".to_owned(), why }));
     }
+    let declared = Declared {
+        randomised: file.randomised,
+        not_fitted: file.not_fitted,
+        excluded: file.excluded.unwrap_or_default(),
+    };
     let (returns, missingness, graph) = (file.returns, file.missingness, file.graph);
     Ok(LogSummary {
         incomplete,
+        declared,
         returns,
         missingness,
         graph,

@@ -13,6 +13,7 @@ use super::structure::{Marginalised, Structure, structure};
 use super::tables::{Rule, Tallies};
 use crate::data::{End, LogStep};
 use crate::learn::{Evidence, Knowledge, NextStateRewards, Options, View};
+use crate::offline::assumptions::Declared;
 use crate::offline::episodes::{Step, bounds, gain};
 use crate::offline::summary::ReturnSums;
 use crate::offline::{GraphTest, MissingnessCounts};
@@ -49,6 +50,8 @@ impl Default for FitOptions {
 #[derive(Clone, Debug)]
 pub struct Fitting {
     pub(super) options: FitOptions,
+    /// Rows that were excluded because of errors, and rows of the log.
+    excluded: [u64; 2],
     pub(super) kept: Kept,
     pub(super) world: World,
     pub(super) marginalised: Vec<Marginalised>,
@@ -96,6 +99,7 @@ impl Fitting {
         let (returns, terminates, arrival) = ([ReturnSums::default(); 2], false, knowledge.world().arrival());
         Ok(Fitting {
             options,
+            excluded: [0; 2],
             kept,
             world,
             marginalised,
@@ -136,6 +140,20 @@ impl Fitting {
             Some(without) => Err(without.refusal()),
             None => Ok(self.confounded.iter().map(Confounded::question).collect()),
         }
+    }
+
+    /// Randomised levers, and variables whose mechanisms the log does not identify.
+    pub(crate) fn declared(&self) -> Declared {
+        Declared {
+            randomised: self.options.randomised.clone(),
+            not_fitted: self.confounded.iter().flat_map(|c| c.not_fitted.clone()).collect(),
+            excluded: self.excluded,
+        }
+    }
+
+    /// States that so many rows of the log were excluded because of errors, of so many.
+    pub fn exclude(&mut self, rows: u64, of: u64) {
+        self.excluded = [rows, of];
     }
 
     /// The evidence so far.

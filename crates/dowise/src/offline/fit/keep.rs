@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::FitError;
 use crate::kernel::groups;
 use crate::learn::Knowledge;
-use crate::world::{Mechanism, RewardTerm, World, nearest};
+use crate::messages::nearest;
+use crate::world::{Mechanism, RewardTerm, World};
 
 /// Words that stand for all names of a kind.
 const WORDS: [&str; 4] = ["mechanisms", "rewards", "transitions", "start"];
@@ -47,7 +48,7 @@ impl Kept {
             }
         }
         // The time index is deterministic and never learned.
-        kept.names.extend(world.clock().map(|id| world.variable(id).name.clone()));
+        kept.names.extend(world.time_index().map(|id| world.variable(id).name.clone()));
         if wrong.is_empty() { Ok(kept) } else { Err(FitError::Keep { wrong }) }
     }
 
@@ -68,6 +69,8 @@ impl Kept {
         }
         let fitted = |r: &&mut RewardTerm| !self.names.contains(&r.name);
         bare.rewards.iter_mut().filter(fitted).for_each(|r| r.table = None);
+        // Kept numbers are known, also those that learners of the world would have to learn.
+        bare.rewards.iter_mut().for_each(|r| r.learned &= !self.names.contains(&r.name));
         let knowledge: Vec<&str> = world
             .transitions
             .iter()

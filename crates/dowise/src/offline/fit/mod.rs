@@ -29,6 +29,7 @@ mod report;
 mod seen;
 mod structure;
 mod tables;
+mod warm_start;
 
 pub(crate) use completions::Completed;
 pub use confounded::Confounded;
@@ -38,3 +39,4 @@ pub use fitted::{Fitted, NotFitted, fingerprint_in, not_fitted_in, read_evidence
 pub use fitting::{FitOptions, Fitting};
 pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
 pub use structure::Marginalised;
+pub use warm_start::WarmStartCheck;

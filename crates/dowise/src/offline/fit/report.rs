@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::confounded::Confounded;
 use super::structure::Marginalised;
-use crate::offline::{GraphCheck, MissingnessTest};
+use crate::offline::{AssumptionRecord, GraphCheck, MissingnessTest};
 
 /// The report of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,6 +35,9 @@ pub struct FitReport {
     pub open: Vec<OpenQuestion>,
     /// The EM run, if one was requested.
     pub em: Option<EmReport>,
+    /// The assumptions behind the numbers, and whether the log contradicts them.
+    #[serde(flatten)]
+    pub record: AssumptionRecord,
 }
 
 /// A variable or payment that is missing in some steps.

@@ -4,7 +4,9 @@ use super::FitError;
 use super::confounded::Confounded;
 use super::keep::Kept;
 use crate::learn::{LearnError, MechanismRows};
-use crate::world::{Kind, VarId, World, nearest};
+use crate::messages::nearest;
+use crate::world::file::Stated;
+use crate::world::{Kind, VarId, World, adjusted, spread};
 
 /// Hidden variables that were marginalised out, and the key variables that are learned jointly instead.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -35,9 +37,10 @@ pub(super) fn structure(world: &World, kept: &mut Kept, randomised: &[String]) -
         return Err(FitError::Randomised { name: name.clone(), meant });
     }
     let drawn = |world: &World, id: VarId| randomised.contains(&world.variable(id).name);
-    let habits = std::mem::take(&mut world.habits);
-    world.habits = habits.into_iter().filter(|m| !drawn(&world, m.children[0])).collect();
-    for lever in Confounded::by_habit(&world, kept) {
+    let behaviour_mechanisms = std::mem::take(&mut world.behaviour_mechanisms);
+    world.behaviour_mechanisms = behaviour_mechanisms.into_iter().filter(|m| !drawn(&world, m.children[0])).collect();
+    world = adjusted_for_levers(world, kept, randomised)?;
+    for lever in Confounded::by_behaviour(&world, kept) {
         let mut found = Confounded::find(&world, lever);
         found.keep(&mut world, kept);
         confounded.push(found);
@@ -62,6 +65,21 @@ pub(super) fn structure(world: &World, kept: &mut Kept, randomised: &[String]) -
     };
     let (world, marginalised) = without_hidden(&world, rows)?;
     Ok(Structure { world, marginalised, confounded })
+}
+
+/// The world in which hidden causes of a lever act on the levers that are set with it too, and outcomes that adjusting
+/// for logged levers identifies are adjusted.
+fn adjusted_for_levers(world: World, kept: &Kept, randomised: &[String]) -> Result<World, FitError> {
+    let is_hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
+    if !world.behaviour_mechanisms.iter().flat_map(|behaviour| &behaviour.parents).any(is_hidden) {
+        return Ok(world);
+    }
+    let mut stated = Stated::read(&world.to_toml(), world.name(), None).map_err(FitError::World)?;
+    spread(&mut stated.spec, &[randomised, &world.unmoved].concat());
+    if let Some((spec, _)) = adjusted(&stated.spec, &|name| !kept.names.contains(name)) {
+        stated.spec = spec;
+    }
+    stated.build().map_err(FitError::World)
 }
 
 /// The world with hidden variables marginalised out of free tables.
@@ -104,18 +122,18 @@ fn without_hidden(world: &World, rows: Option<MechanismRows>) -> Result<(World, 
     out.mechanisms = left.chain(made).collect();
     let has_mechanism = |id: &VarId| out.mechanisms.iter().any(|m| m.children.contains(id));
     // A behaviour mechanism with marginalised parents does not confound the rest; otherwise it would have been kept.
-    let mut habits = world.habits.clone();
-    for habit in &mut habits {
-        let n = habit.parents.len();
-        habit.parents.retain(|id| !is(*id, Kind::Hidden) || has_mechanism(id));
-        if habit.parents.len() < n {
-            habit.table = None;
+    let mut behaviour_mechanisms = world.behaviour_mechanisms.clone();
+    for behaviour in &mut behaviour_mechanisms {
+        let n = behaviour.parents.len();
+        behaviour.parents.retain(|id| !is(*id, Kind::Hidden) || has_mechanism(id));
+        if behaviour.parents.len() < n {
+            behaviour.table = None;
         }
     }
-    habits.retain(|habit| !habit.parents.is_empty());
+    behaviour_mechanisms.retain(|behaviour| !behaviour.parents.is_empty());
     let hidden = world.hidden.iter().copied().filter(|id| has_mechanism(id)).collect();
     out.hidden = hidden;
-    out.habits = habits;
+    out.behaviour_mechanisms = behaviour_mechanisms;
     // Reads the world again, so that its variables are numbered without gaps.
     let out = World::from_toml(&out.to_toml(), world.name()).map_err(FitError::World)?;
     Ok((out, summed))

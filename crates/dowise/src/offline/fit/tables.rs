@@ -227,7 +227,7 @@ impl Filled {
             Start::Product(_) => {
                 let mut factors = Vec::new();
                 for (i, &id) in self.world.state().iter().enumerate() {
-                    if self.world.clock() == Some(id) {
+                    if self.world.time_index() == Some(id) {
                         // Every episode begins at the first stage, so the time index is known.
                         factors.push((0..space.sizes()[i]).map(|v| f64::from(u8::from(v == 0))).collect());
                         continue;

@@ -2,9 +2,14 @@
 
 use super::graph::{Part, StepGraph};
 use crate::learn::{Knowledge, MISSING, Observation};
+use crate::offline::evaluate::Projection;
+use crate::world::VarId;
 
 /// Stages and payments are binned into at most this many classes of equal width.
 const MOST_CLASSES: usize = 8;
+
+/// Classes of episodes by their number in the log; each is as long as all before it.
+const MOST_PERIODS: usize = 24;
 
 /// One implied independence: within each row of `given`, `outcome` does not depend on `other`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,13 +35,55 @@ pub(super) fn implied(knowledge: &Knowledge) -> Vec<Claim> {
             claims.push(Claim { outcome, other, given: given.into_iter().map(|v| graph.part(v)).collect() });
         }
     }
-    // A lever's setting adds nothing to its value, if the value is tested too.
+    without_repetitions(knowledge, claims)
+}
+
+/// The Markov property: every pair of an outcome of a step and a variable of the previous step, with a separating set.
+///
+/// If the graph separates an outcome from all earlier steps, an effect that comes a step later, or a lasting hidden
+/// trait of the episode, contradicts it.
+pub(super) fn implied_markov(knowledge: &Knowledge) -> Vec<Claim> {
+    if knowledge.horizon() < 2 {
+        return Vec::new();
+    }
+    let graph = StepGraph::new(knowledge);
+    let mut earlier: Vec<VarId> = [knowledge.levers(), knowledge.keys(), knowledge.state()].concat();
+    earlier.retain(|&id| knowledge.world().logged_lever(id).is_none());
+    let mut claims = Vec::new();
+    for (y, outcome) in graph.observed().filter(|(_, part)| is_outcome(*part)) {
+        let own = graph.observed_parents(y);
+        let sets = [own.clone(), graph.with_choices(&own)];
+        let Some(given) = sets.into_iter().find(|given| graph.independent_of_past(y, given)) else { continue };
+        let given: Vec<Part> = given.into_iter().map(|v| graph.part(v)).collect();
+        let of = |&id: &VarId| Claim { outcome, other: Part::Previous(id), given: given.clone() };
+        claims.extend(earlier.iter().map(of));
+    }
+    claims
+}
+
+/// Stationarity: every outcome of a step and the time of its episode, with a separating set.
+///
+/// The behaviour policy may change with time, as it may depend on anything earlier. If the graph separates an outcome
+/// from all earlier steps, it has the same distribution early and late in the log, unless the world has changed.
+pub(super) fn implied_stationarity(knowledge: &Knowledge) -> Vec<Claim> {
+    let graph = StepGraph::new(knowledge);
+    let of = |(y, outcome): (usize, Part)| {
+        let own = graph.observed_parents(y);
+        let sets = [own.clone(), graph.with_choices(&own)];
+        let given = sets.into_iter().find(|given| graph.independent_of_past(y, given))?;
+        Some(Claim { outcome, other: Part::Period, given: given.into_iter().map(|v| graph.part(v)).collect() })
+    };
+    graph.observed().filter(|(_, part)| is_outcome(*part)).filter_map(of).collect()
+}
+
+/// A lever's setting adds nothing to its value, if the value is tested too.
+fn without_repetitions(knowledge: &Knowledge, mut claims: Vec<Claim>) -> Vec<Claim> {
     let of_value = |claim: &Claim| match claim.other {
         Part::Set(l) => {
             let lever = Part::Lever(knowledge.levers()[l]);
             claims.iter().any(|c| c.outcome == claim.outcome && c.other == lever)
         }
-        Part::Stage | Part::State(_) | Part::Lever(_) | Part::Key(_) | Part::Reward(_) | Part::Next(_) => false,
+        _ => false,
     };
     let repeated: Vec<bool> = claims.iter().map(of_value).collect();
     let mut repeated = repeated.into_iter();
@@ -47,7 +94,7 @@ pub(super) fn implied(knowledge: &Knowledge) -> Vec<Claim> {
 /// Whether the world draws this part anew in every step.
 fn is_outcome(part: Part) -> bool {
     match part {
-        Part::Stage | Part::State(_) | Part::Set(_) => false,
+        Part::Stage | Part::State(_) | Part::Set(_) | Part::Previous(_) | Part::Period => false,
         Part::Lever(_) | Part::Key(_) | Part::Reward(_) | Part::Next(_) => true,
     }
 }
@@ -82,15 +129,25 @@ fn separating(
 pub(super) fn size(knowledge: &Knowledge, part: Part) -> usize {
     match part {
         Part::Stage => knowledge.horizon().min(MOST_CLASSES),
-        Part::State(id) | Part::Lever(id) | Part::Key(id) => knowledge.variable(id).size(),
+        Part::State(id) | Part::Lever(id) | Part::Key(id) | Part::Previous(id) => knowledge.variable(id).size(),
         Part::Set(l) => knowledge.variable(knowledge.levers()[l]).size() + 1,
         Part::Reward(_) => MOST_CLASSES,
         Part::Next(i) => knowledge.variable(knowledge.state()[i]).size(),
+        Part::Period => MOST_PERIODS,
     }
 }
 
-/// The class of a part in an observation; `MISSING` if it was not recorded.
-pub(super) fn class(knowledge: &Knowledge, part: Part, seen: &Observation<'_>) -> u32 {
+/// A step, and the step before it if the log has it.
+#[derive(Clone, Copy)]
+pub(super) struct Steps<'a> {
+    pub(super) now: &'a Observation<'a>,
+    pub(super) before: Option<&'a Observation<'a>>,
+    /// The episode, from 1.
+    pub(super) episode: u64,
+}
+
+/// The class of a part in a step; `MISSING` if it was not recorded.
+pub(super) fn class(knowledge: &Knowledge, part: Part, Steps { now: seen, before, episode }: Steps<'_>) -> u32 {
     match part {
         Part::Stage => (seen.stage() * size(knowledge, part) / knowledge.horizon()) as u32,
         Part::State(id) | Part::Lever(id) | Part::Key(id) => seen.values()[id.ix()],
@@ -107,6 +164,8 @@ pub(super) fn class(knowledge: &Knowledge, part: Part, seen: &Observation<'_>) -
             ((share * MOST_CLASSES as f64).max(0.0) as usize).min(MOST_CLASSES - 1) as u32
         }
         Part::Next(i) => seen.next_value(knowledge.state_space(), i).map_or(MISSING, |value| value as u32),
+        Part::Previous(id) => before.map_or(MISSING, |before| before.values()[id.ix()]),
+        Part::Period => episode.max(1).ilog2().min(MOST_PERIODS as u32 - 1),
     }
 }
 
@@ -118,6 +177,8 @@ pub(super) fn name(knowledge: &Knowledge, part: Part) -> String {
         Part::Set(l) => format!("set {}", knowledge.variable(knowledge.levers()[l]).name),
         Part::Reward(j) => format!("reward {}", knowledge.rewards()[j].name),
         Part::Next(i) => format!("next {}", knowledge.variable(knowledge.state()[i]).name),
+        Part::Previous(id) => format!("previous {}", knowledge.variable(id).name),
+        Part::Period => "episode number".to_owned(),
     }
 }
 
@@ -131,7 +192,7 @@ pub(super) fn class_name(knowledge: &Knowledge, part: Part, class: u32) -> Strin
             let (from, to) = (first(class as usize) + 1, first(class as usize + 1));
             if from == to { from.to_string() } else { format!("{from} to {to}") }
         }
-        Part::State(id) | Part::Lever(id) | Part::Key(id) => value(id, class),
+        Part::State(id) | Part::Lever(id) | Part::Key(id) | Part::Previous(id) => value(id, class),
         Part::Set(l) => class.checked_sub(1).map_or("left alone".to_owned(), |v| value(knowledge.levers()[l], v)),
         Part::Reward(j) => {
             let [lo, hi] = knowledge.rewards()[j].range;
@@ -139,10 +200,28 @@ pub(super) fn class_name(knowledge: &Knowledge, part: Part, class: u32) -> Strin
             format!("{} to {}", end(class), end(class + 1))
         }
         Part::Next(i) => value(knowledge.state()[i], class),
+        Part::Period => format!("{} to {}", 1u64 << class, (2u64 << class) - 1),
     }
 }
 
 impl Claim {
+    /// The state factors and levers of a claim; `None` if it does not say that one of them is without effect.
+    pub(super) fn projection(&self, knowledge: &Knowledge) -> Option<Projection> {
+        let factor = |part: &Part| match part {
+            Part::State(id) => knowledge.state().iter().position(|s| s == id),
+            _ => None,
+        };
+        let lever = |part: &Part| match part {
+            Part::Lever(id) => knowledge.levers().iter().position(|l| l == id),
+            Part::Set(l) => Some(*l),
+            _ => None,
+        };
+        (factor(&self.other).is_some() || lever(&self.other).is_some()).then_some(())?;
+        let parts = || std::iter::once(&self.other).chain(&self.given);
+        let (factors, levers) = (parts().filter_map(factor).collect(), parts().filter_map(lever).collect());
+        Some(Projection { claim: self.formula(knowledge), factors, levers })
+    }
+
     /// Such as `next loyalty ⊥ subject | loyalty, opened, price`.
     pub(super) fn formula(&self, knowledge: &Knowledge) -> String {
         let given: Vec<String> = self.given.iter().map(|&p| name(knowledge, p)).collect();
@@ -158,16 +237,14 @@ impl Claim {
         let plain = |part: Part| match part {
             Part::Next(i) => knowledge.variable(knowledge.state()[i]).name.clone(),
             Part::Set(l) => knowledge.variable(knowledge.levers()[l]).name.clone(),
-            Part::Stage | Part::State(_) | Part::Lever(_) | Part::Key(_) | Part::Reward(_) => name(knowledge, part),
+            _ => name(knowledge, part),
         };
         let (y, w, full) = (plain(self.outcome), plain(self.other), name(knowledge, self.outcome));
         // The declared parents of `outcome`.
         let from = match self.outcome {
             Part::Next(_) => format!("the scope of {y} lacks"),
             Part::Reward(_) => format!("the scope of {full} lacks"),
-            Part::Stage | Part::State(_) | Part::Set(_) | Part::Lever(_) | Part::Key(_) => {
-                format!("the parents of {y} lack")
-            }
+            _ => format!("the parents of {y} lack"),
         };
         match self.other {
             Part::Stage => format!(
@@ -186,6 +263,18 @@ impl Claim {
                 format!("{w} acts on {y}, {y} acts on {w}, or the two share a hidden cause")
             }
             Part::Key(_) => format!("{from} {w}, or {w} and {full} share a hidden cause"),
+            Part::Previous(id) => {
+                let kind = if knowledge.levers().contains(&id) { "the lever" } else { "the variable" };
+                let name = &knowledge.variable(id).name;
+                format!(
+                    "{kind} {name} acts on {full} one step later, or a lasting hidden cause acts on both: add a state factor \
+                     that remembers it"
+                )
+            }
+            Part::Period => format!(
+                "{full} has another distribution in other parts of the log: the world changed, or {from} something that changes \
+                 with time"
+            ),
             Part::Reward(_) | Part::Next(_) => {
                 format!(
                     "{} and {full} share a hidden cause, or {from} what both depend on",

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::claims::{self, Claim};
+use super::claims::{self, Claim, Steps};
 use super::graph::Part;
-use crate::learn::{Knowledge, MISSING, Observation};
+use crate::learn::{Knowledge, MISSING};
+use crate::offline::contingency::Table;
 
 /// Tables with more cells than this are stored sparsely.
 const MOST_DENSE: usize = 256;
@@ -46,6 +47,15 @@ pub(super) struct RowCounts<'a> {
     pub(super) cells: Vec<(u32, u32, u32)>,
 }
 
+impl RowCounts<'_> {
+    /// The counts of this row as a contingency table.
+    pub(super) fn table(&self, n_other: usize, n_outcome: usize) -> Table {
+        let mut counts = vec![0.0; n_other * n_outcome];
+        self.cells.iter().for_each(|&(x, y, n)| counts[x as usize * n_outcome + y as usize] = f64::from(n));
+        Table::new(n_other, n_outcome, counts)
+    }
+}
+
 /// The counts of one claim.
 pub(super) struct Counted<'a> {
     pub(super) claim: usize,
@@ -85,13 +95,15 @@ pub(super) fn panels(knowledge: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
 
 impl Panel {
     /// Counts a step of an episode (from 1) that stands for `weight` equal ones. Only the first visit of a row in an
-    /// episode counts, since later ones may depend on its outcome. Returns whether all needed values were recorded.
-    pub(super) fn add(&mut self, knowledge: &Knowledge, episode: u64, seen: &Observation<'_>, weight: u32) -> bool {
+    /// episode counts, since later ones may depend on its outcome. Returns whether all values that claims about this step
+    /// need were recorded.
+    /// Pairs with a variable of the previous step pass over steps without one.
+    pub(super) fn add(&mut self, knowledge: &Knowledge, seen: Steps<'_>, weight: u32) -> bool {
         self.row.clear();
         self.row.extend(self.given.iter().map(|&part| claims::class(knowledge, part, seen)));
         if self.row.contains(&MISSING) {
-            self.pairs.iter_mut().for_each(|pair| pair.missing += 1);
-            return false;
+            self.pairs.iter_mut().filter(|pair| pair.applies(seen)).for_each(|pair| pair.missing += 1);
+            return self.pairs.iter().all(Pair::is_of_previous);
         }
         let at = match self.place.get(&self.row) {
             Some(&at) => at,
@@ -103,17 +115,20 @@ impl Panel {
         };
         let mut complete = true;
         for pair in &mut self.pairs {
+            if !pair.applies(seen) {
+                continue;
+            }
             let (x, y) = (claims::class(knowledge, pair.other, seen), claims::class(knowledge, pair.outcome, seen));
             if x == MISSING || y == MISSING {
                 pair.missing += 1;
-                complete = false;
+                complete &= pair.is_of_previous();
                 continue;
             }
             let row = at as usize;
             if pair.visited.len() <= row {
                 pair.visited.resize(row + 1, 0);
             }
-            if std::mem::replace(&mut pair.visited[row], episode) == episode {
+            if std::mem::replace(&mut pair.visited[row], seen.episode) == seen.episode {
                 continue;
             }
             let count = match &mut pair.cells {
@@ -141,6 +156,14 @@ impl Panel {
 }
 
 impl Pair {
+    fn applies(&self, seen: Steps<'_>) -> bool {
+        seen.before.is_some() || !self.is_of_previous()
+    }
+
+    fn is_of_previous(&self) -> bool {
+        matches!(self.other, Part::Previous(_))
+    }
+
     fn row(&self, at: u32) -> Vec<(u32, u32, u32)> {
         match &self.cells {
             Cells::Dense(cells) => {

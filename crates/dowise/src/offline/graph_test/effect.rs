@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::statistic::pearson;
-use super::tables::{Table, Tables};
+use crate::offline::contingency::{Table, Tables, pearson};
 
 /// Effect size of a conditional dependence.
 #[derive(Clone, Debug, PartialEq, Serialize)]

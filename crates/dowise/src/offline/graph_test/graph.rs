@@ -21,7 +21,14 @@ pub(super) enum Part {
     Reward(usize),
     /// A state factor after the step, by its position.
     Next(usize),
+    /// A state factor, lever or key variable of the previous step.
+    Previous(VarId),
+    /// The time of the episode in the log: episodes 2^c to 2^(c+1) − 1 are of class c.
+    Period,
 }
+
+/// The node of all earlier steps.
+const PAST: usize = 0;
 
 /// A node of the graph.
 #[derive(Clone, Debug)]
@@ -52,6 +59,7 @@ impl StepGraph {
         };
         let mut at = vec![usize::MAX; world.variables().len()];
         let past = add(None, vec![]);
+        debug_assert_eq!(past, PAST);
         let stage = add(Some(Part::Stage), vec![past]);
         for &id in world.state() {
             at[id.ix()] = add(Some(Part::State(id)), vec![past]);
@@ -67,6 +75,13 @@ impl StepGraph {
         }
         // Parents come before children, so every parent already has its node.
         for mechanism in world.mechanisms() {
+            // The logged value of a lever is the lever, in a log.
+            if let &[id] = &mechanism.children[..]
+                && let Some(lever) = world.logged_lever(id)
+            {
+                at[id.ix()] = at[lever.ix()];
+                continue;
+            }
             let mut parents: Vec<usize> = mechanism.parents.iter().map(|p| at[p.ix()]).collect();
             if mechanism.children.len() > 1 {
                 // Children of one joint table are dependent given its parents, as if they had a hidden common cause.
@@ -102,9 +117,9 @@ impl StepGraph {
             add(Some(Part::Reward(j)), present.chain(term.next.iter().filter_map(place)).collect());
         }
         // The behaviour policy may depend on the declared parents of a lever that is always set.
-        for habit in world.habits() {
-            let more: Vec<usize> = habit.parents.iter().map(|p| at[p.ix()]).collect();
-            nodes[at[habit.children[0].ix()]].parents.extend(more);
+        for behaviour in world.behaviour_mechanisms() {
+            let more: Vec<usize> = behaviour.parents.iter().map(|p| at[p.ix()]).collect();
+            nodes[at[behaviour.children[0].ix()]].parents.extend(more);
         }
         let dag = Dag::new(nodes.iter().map(|n| n.parents.clone()).collect());
         StepGraph { nodes, dag }
@@ -133,6 +148,11 @@ impl StepGraph {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// Whether a node is d-separated from all earlier steps given others.
+    pub(super) fn independent_of_past(&self, node: usize, given: &[usize]) -> bool {
+        self.dag.separated(node, PAST, given)
     }
 
     /// Whether two nodes are d-separated given others.

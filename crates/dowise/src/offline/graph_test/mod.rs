@@ -1,46 +1,32 @@
 //! Tests a declared graph against a log: every implied conditional independence, with family-wise error control.
 //!
 //! `claims.rs` lists what the graph implies (by d-separation in the graph of one step, `graph.rs`); `counts.rs` counts
-//! a log; `tables.rs`, `statistic.rs` and `permute.rs` make a p-value of the counts of a claim; `effect.rs` says how large a
-//! dependence is.
+//! a log, with the previous step for the Markov property; [`contingency`](super::contingency) makes a p-value of the
+//! counts of a claim; `effect.rs` says how large a dependence is.
 
 mod claims;
 mod counts;
 mod effect;
-mod gamma;
 mod graph;
-mod permute;
 mod report;
-mod statistic;
-mod tables;
 
 pub use effect::{Effect, RowEffect};
-pub(crate) use gamma::upper_gamma;
 pub use report::{GraphReport, Tested, Untested};
 
-use self::claims::Claim;
+use self::claims::{Claim, Steps};
 use self::counts::{Counted, Panel, RowCounts};
 use self::effect::Words;
 use self::report::holm;
-use self::statistic::Reference;
-use self::tables::{Merge, Tables};
+pub(crate) use self::report::rejected;
+use super::contingency::{Draws, LEAST_VISITS, Merge, Prepared, Tables};
+use super::evaluate::Projection;
 use super::missingness::MissingnessCounts;
 use crate::data::LogStep;
 use crate::learn::{EvidenceError, Knowledge};
+use crate::math::ln;
 
-/// Claims with fewer visits than this, in rows where both sides vary, are not tested.
-const LEAST_VISITS: f64 = 20.0;
-
-/// Limit on visits times draws of a permutation test.
-const MOST_WORK: f64 = 2e8;
-
-/// From this many visits on, a moment-based p-value below [`SURE`] is accepted: only the shape of its far tail is
-/// uncertain.
-const MANY_VISITS: f64 = 3000.0;
-const SURE: f64 = 1e-12;
-
-/// Permutations are drawn if the moment-based p-value is below this.
-const DOUBTFUL: f64 = 0.1;
+/// Rows with fewer visits do not count.
+const LEAST_IN_ROW: f64 = 3.0;
 
 /// Tests a declared graph against a log, episode by episode. Memory grows with the visited rows, not with the log.
 ///
@@ -77,7 +63,10 @@ const DOUBTFUL: f64 = 0.1;
 #[derive(Clone, Debug)]
 pub struct GraphTest {
     knowledge: Knowledge,
+    /// Claims about one step, then those about a step and the previous one, then those about the time.
     claims: Vec<Claim>,
+    n_of_step: usize,
+    n_timeless: usize,
     panels: Vec<Panel>,
     episodes: u64,
     steps: u64,
@@ -88,15 +77,30 @@ pub struct GraphTest {
 impl GraphTest {
     /// The claims of a graph, without data. Only the structure matters, not the known numbers.
     pub fn new(knowledge: &Knowledge) -> GraphTest {
-        let claims = claims::implied(knowledge);
+        let mut claims = claims::implied(knowledge);
+        let n_of_step = claims.len();
+        claims.extend(claims::implied_markov(knowledge));
+        let n_timeless = claims.len();
+        claims.extend(claims::implied_stationarity(knowledge));
         let panels = counts::panels(knowledge, &claims);
         let recorded = MissingnessCounts::new(knowledge);
-        GraphTest { knowledge: knowledge.clone(), claims, panels, episodes: 0, steps: 0, incomplete_steps: 0, recorded }
+        let knowledge = knowledge.clone();
+        GraphTest {
+            knowledge,
+            claims,
+            n_of_step,
+            n_timeless,
+            panels,
+            episodes: 0,
+            steps: 0,
+            incomplete_steps: 0,
+            recorded,
+        }
     }
 
-    /// Every claim in words, such as `next loyalty ⊥ subject | loyalty, opened, price`.
+    /// Every claim about one step in words, such as `next loyalty ⊥ subject | loyalty, opened, price`.
     pub fn claims(&self) -> Vec<String> {
-        self.claims.iter().map(|claim| claim.formula(&self.knowledge)).collect()
+        self.claims[..self.n_of_step].iter().map(|claim| claim.formula(&self.knowledge)).collect()
     }
 
     /// Counts the steps of one episode, in the order of their stages.
@@ -113,67 +117,113 @@ impl GraphTest {
             }
         }
         self.episodes += 1;
+        let mut last: Option<&LogStep<'_>> = None;
         for step in steps.iter().filter(|step| step.weight > 0) {
             self.steps += 1;
-            let seen = &step.observation;
+            let now = &step.observation;
+            let before = last.map(|last| &last.observation).filter(|before| before.stage() + 1 == now.stage());
             let mut complete = true;
             for panel in &mut self.panels {
-                complete &= panel.add(&self.knowledge, self.episodes, seen, step.weight);
+                let seen = Steps { now, before, episode: self.episodes };
+                complete &= panel.add(&self.knowledge, seen, step.weight);
             }
             self.incomplete_steps += u64::from(!complete);
-            self.recorded.add(seen, step.weight);
+            self.recorded.add(now, step.weight);
+            last = Some(step);
         }
         Ok(())
     }
 
+    /// The state factors and levers of every claim that the log cannot test although it is about one of them.
+    pub(crate) fn untested_projections(&self) -> Vec<Projection> {
+        let counted = self.panels.iter().flat_map(Panel::counted).filter(|found| found.claim < self.n_of_step);
+        let is_tested = |found: &Counted<'_>| self.tables(found).visits() >= LEAST_VISITS || outcome_is_constant(found);
+        // After the only step of an episode, the next state matters only if it is paid for.
+        let ends = self.knowledge.horizon() == 1 && self.knowledge.rewards().iter().all(|term| term.next.is_empty());
+        let matters = |found: &Counted<'_>| !(ends && matches!(self.claims[found.claim].outcome, graph::Part::Next(_)));
+        let untested = counted.filter(|found| matters(found) && !is_tested(found));
+        untested.filter_map(|found| self.claims[found.claim].projection(&self.knowledge)).collect()
+    }
+
+    /// Whether one side of a claim has a single value.
+    fn is_vacuous(&self, claim: &Claim) -> bool {
+        [claim.other, claim.outcome].iter().any(|&part| claims::size(&self.knowledge, part) < 2)
+    }
+
+    /// The contingency tables of a claim.
+    fn tables(&self, found: &Counted<'_>) -> Tables {
+        let claim = &self.claims[found.claim];
+        let [n_other, n_outcome] = [claim.other, claim.outcome].map(|part| claims::size(&self.knowledge, part));
+        let rows = found.rows.iter().map(|row| row.table(n_other, n_outcome));
+        Tables::new(rows, n_other, n_outcome, LEAST_IN_ROW)
+    }
+
     /// The p-value of every claim, adjusted so that a true graph is rejected with probability at most `level` (above 0,
-    /// below 1). Permutations use a fixed seed: the same counts give the same report.
+    /// below 1), and likewise a true Markov property. Permutations use a fixed seed: the same counts give the same
+    /// report.
     pub fn finish(&self, level: f64) -> GraphReport {
         assert!(level > 0.0 && level < 1.0, "invariant: a level is a probability, not {level}");
         let mut counted: Vec<Counted<'_>> = self.panels.iter().flat_map(Panel::counted).collect();
         counted.sort_by_key(|c| c.claim);
-        let mut untested = Vec::new();
-        let mut ready: Vec<(&Counted<'_>, Tables, Reference)> = Vec::new();
-        for found in &counted {
-            let claim = &self.claims[found.claim];
-            let [n_other, n_outcome] = [claim.other, claim.outcome].map(|part| claims::size(&self.knowledge, part));
-            let tables = Tables::new(&found.rows, n_other, n_outcome);
-            let visits = tables.visits();
-            if tables.tables.is_empty() || visits < LEAST_VISITS {
-                untested.push(Untested {
-                    claim: claim.formula(&self.knowledge),
-                    why: why_not(claim, &self.knowledge, found, visits),
-                    visits: visits as u64,
-                    missing: found.missing,
-                });
-                continue;
-            }
-            let reference = Reference::new(&tables.tables, &tables.for_pearson());
-            ready.push((found, tables, reference));
+        let of_time = counted.split_off(counted.partition_point(|c| c.claim < self.n_timeless));
+        let of_previous = counted.split_off(counted.partition_point(|c| c.claim < self.n_of_step));
+        let (tested, untested) = self.family(&counted, level);
+        let (markov, markov_untested) = self.family(&of_previous, level);
+        let (stationarity, stationarity_untested) = self.family(&of_time, level);
+        let (episodes, steps, incomplete_steps) = (self.episodes, self.steps, self.incomplete_steps);
+        let missingness = self.recorded.tests();
+        GraphReport {
+            level,
+            episodes,
+            steps,
+            incomplete_steps,
+            tested,
+            untested,
+            markov,
+            markov_untested,
+            stationarity,
+            stationarity_untested,
+            missingness,
         }
-        // Enough draws for the smallest p-value to be significant after Holm's adjustment.
-        let draws = (5.0 * ready.len() as f64 / level).clamp(2000.0, 100_000.0) as u32;
-        let mut tested: Vec<Tested> =
-            ready.iter().map(|(found, tables, r)| self.tested(found, tables, r, draws)).collect();
+    }
+
+    /// Tests a family of claims: p-values adjusted by Holm's method, smallest first, and the claims with too little
+    /// data.
+    fn family(&self, counted: &[Counted<'_>], level: f64) -> (Vec<Tested>, Vec<Untested>) {
+        let mut untested = Vec::new();
+        let mut ready: Vec<(&Counted<'_>, Prepared)> = Vec::new();
+        for found in counted {
+            let claim = &self.claims[found.claim];
+            match Prepared::new(self.tables(found)) {
+                Ok(prepared) => ready.push((found, prepared)),
+                // A constant, such as the stage where there is only one, says nothing.
+                Err(_) if self.is_vacuous(claim) => {}
+                Err(tables) => untested.push(Untested {
+                    claim: claim.formula(&self.knowledge),
+                    why: why_not(claim, &self.knowledge, found, tables.visits()),
+                    visits: tables.visits() as u64,
+                    missing: found.missing,
+                    outcome_is_constant: outcome_is_constant(found),
+                }),
+            }
+        }
+        // Holm's method adjusts the p-values.
+        let most = Draws::enough(ready.len(), level);
+        let mut tested: Vec<Tested> = ready
+            .iter()
+            .map(|(found, prepared)| self.tested(found, prepared, (most, level / ready.len() as f64)))
+            .collect();
         let adjusted = holm(&tested.iter().map(|t| t.p).collect::<Vec<_>>());
         tested.iter_mut().zip(adjusted).for_each(|(t, p)| t.adjusted_p = p);
         // The sort is stable, so ties stay in causal order.
         tested.sort_by(|a, b| a.adjusted_p.total_cmp(&b.adjusted_p).then(a.p.total_cmp(&b.p)));
-        let (episodes, steps, incomplete_steps) = (self.episodes, self.steps, self.incomplete_steps);
-        let missingness = self.recorded.tests();
-        GraphReport { level, episodes, steps, incomplete_steps, tested, untested, missingness }
+        (tested, untested)
     }
 
-    fn tested(&self, found: &Counted<'_>, tables: &Tables, reference: &Reference, draws: u32) -> Tested {
+    fn tested(&self, found: &Counted<'_>, prepared: &Prepared, (most, level): (u32, f64)) -> Tested {
         let claim = &self.claims[found.claim];
-        let seen = reference.of(&tables.tables, &tables.for_pearson()).least();
-        let mut p = if reference.is_alone() { seen } else { (2.0 * seen).min(1.0) };
-        let visits = tables.visits();
-        let sure = visits >= MANY_VISITS && p < SURE;
-        let drawn = p < DOUBTFUL && !sure && visits * f64::from(draws) <= MOST_WORK;
-        if drawn {
-            p = permute::p_by_permutations(tables, reference, seen, draws, found.claim as u64);
-        }
+        let tables = &prepared.tables;
+        let (p, drawn) = prepared.p_value(Draws { most, seed: found.claim as u64 });
         let words = InWords { knowledge: &self.knowledge, claim, rows: &found.rows, merged: &tables.merged };
         Tested {
             claim: claim.formula(&self.knowledge),
@@ -184,9 +234,33 @@ impl GraphTest {
             rows: tables.tables.len(),
             visits: tables.visits() as u64,
             missing: found.missing,
+            detectable: detectable(tables, level),
             effect: Effect::of(tables, &words),
         }
     }
+}
+
+/// The difference in the probability of the most frequent outcome that a test at this level detects with a probability
+/// of 80 %: (z + 0.84) √(p (1 − p) / n), with n = Σ_rows N w (1 − w) and w the share of the most frequent class.
+fn detectable(tables: &Tables, level: f64) -> f64 {
+    let most = |margin: &[f64]| margin.iter().copied().fold(0.0, f64::max);
+    let n: f64 = tables.tables.iter().map(|t| most(&t.others) * (1.0 - most(&t.others) / t.total)).sum();
+    let mut outcomes = vec![0.0; tables.merged[1].n];
+    tables.tables.iter().for_each(|t| outcomes.iter_mut().zip(&t.outcomes).for_each(|(sum, x)| *sum += x));
+    let p = most(&outcomes) / tables.visits();
+    // P(|Z| > z) is at most 2 exp(−z²/2).
+    let z = (2.0 * ln(2.0 / level)).sqrt();
+    ((z + 0.84) * (p * (1.0 - p) / n).sqrt()).min(1.0)
+}
+
+/// Whether the outcome never varies within a row, although the other side does in enough visits.
+fn outcome_is_constant(found: &Counted<'_>) -> bool {
+    let constant = |row: &RowCounts<'_>, side: fn(&(u32, u32, u32)) -> u32| {
+        row.cells.windows(2).all(|w| side(&w[0]) == side(&w[1]))
+    };
+    let visits = |row: &RowCounts<'_>| row.cells.iter().map(|cell| f64::from(cell.2)).sum::<f64>();
+    let varying = found.rows.iter().filter(|row| !constant(row, |cell| cell.0));
+    found.rows.iter().all(|row| constant(row, |cell| cell.1)) && varying.map(visits).sum::<f64>() >= LEAST_VISITS
 }
 
 /// Why a claim was not tested.
@@ -206,7 +280,7 @@ fn why_not(claim: &Claim, knowledge: &Knowledge, found: &Counted<'_>, visits: f6
         return format!("{} does not vary within a row", claims::name(knowledge, claim.other));
     }
     match visits as u64 {
-        0 => "too few visits of each row".to_owned(),
+        0 => "no row has visits in which both vary".to_owned(),
         n => format!("{n} visits of rows in which both vary, {LEAST_VISITS} needed"),
     }
 }

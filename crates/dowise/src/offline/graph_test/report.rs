@@ -20,6 +20,16 @@ pub struct GraphReport {
     pub tested: Vec<Tested>,
     /// Claims with too little data.
     pub untested: Vec<Untested>,
+    /// Tested claims of the Markov property (an outcome and a variable of the previous step), smallest p-value first.
+    /// They are a family of their own: a true property is rejected with at most the probability `level`.
+    pub markov: Vec<Tested>,
+    /// Claims of the Markov property with too little data.
+    pub markov_untested: Vec<Untested>,
+    /// Tested claims of stationarity (an outcome and the time of its episode), smallest p-value first. They are a family
+    /// of their own, too.
+    pub stationarity: Vec<Tested>,
+    /// Claims of stationarity with too little data.
+    pub stationarity_untested: Vec<Untested>,
     /// Missingness tests. They do not affect the verdict, since the graph implies nothing about them.
     pub missingness: Vec<MissingnessTest>,
 }
@@ -43,6 +53,8 @@ pub struct Tested {
     pub visits: u64,
     /// Steps left out because of missing values.
     pub missing: u64,
+    /// The difference in a probability that the test detects with a probability of 80 %.
+    pub detectable: f64,
     /// Effect size.
     pub effect: Effect,
 }
@@ -58,18 +70,53 @@ pub struct Untested {
     pub visits: u64,
     /// Steps left out because of missing values.
     pub missing: u64,
+    /// Whether the outcome is the same in all visits of a row while the other side varies: nothing contradicts the
+    /// claim, and there is nothing to compute a p-value from.
+    pub outcome_is_constant: bool,
 }
 
 impl GraphReport {
-    /// Claims rejected at the level, smallest p-value first.
+    /// Claims about one step rejected at the level, smallest p-value first.
     pub fn contradictions(&self) -> &[Tested] {
-        let n = self.tested.iter().take_while(|t| t.adjusted_p <= self.level).count();
-        &self.tested[..n]
+        rejected(&self.tested, self.level)
+    }
+
+    /// Claims of the Markov property rejected at the level, smallest p-value first.
+    pub fn markov_contradictions(&self) -> &[Tested] {
+        rejected(&self.markov, self.level)
+    }
+
+    /// Claims of stationarity rejected at the level, smallest p-value first.
+    pub fn stationarity_contradictions(&self) -> &[Tested] {
+        rejected(&self.stationarity, self.level)
+    }
+
+    /// The verdict on stationarity in one sentence; `None` if nothing about it could be tested.
+    pub fn stationarity_verdict(&self) -> Option<String> {
+        let (n, level) = (self.stationarity.len(), self.level);
+        match self.stationarity_contradictions() {
+            [] if n == 0 => None,
+            [] => {
+                Some(format!("stationarity not contradicted at level {level}: none of {n} independences of time fails"))
+            }
+            [one, ..] => Some(format!("stationarity contradicted at level {level}: {}", one.meaning)),
+        }
     }
 
     /// Whether the graph is rejected at the level.
     pub fn is_contradicted(&self) -> bool {
         !self.contradictions().is_empty()
+    }
+
+    /// The verdict on the Markov property in one sentence; `None` if nothing about it could be tested.
+    pub fn markov_verdict(&self) -> Option<String> {
+        let n = self.markov.len();
+        let level = self.level;
+        match self.markov_contradictions() {
+            [] if n == 0 => None,
+            [] => Some(format!("Markov property not contradicted at level {level}: none of {n} independences fails")),
+            [one, ..] => Some(format!("Markov property contradicted at level {level}: {}", one.meaning)),
+        }
     }
 
     /// The verdict in one sentence.
@@ -82,6 +129,11 @@ impl GraphReport {
             several => format!("contradicted at level {level}: {} of {n} implied independences fail", several.len()),
         }
     }
+}
+
+/// The claims rejected at a level, of claims sorted by p-value.
+pub(crate) fn rejected(tested: &[Tested], level: f64) -> &[Tested] {
+    &tested[..tested.iter().take_while(|t| t.adjusted_p <= level).count()]
 }
 
 /// Holm's adjusted p-values: with p sorted, max over earlier ones of (tests left) · p, at most 1.

@@ -122,7 +122,7 @@ impl<'a> Ancestors<'a> {
     fn hidden_causes(&self, id: VarId) -> Vec<VarId> {
         let (mut found, mut at) = (Vec::new(), 0);
         let parents = |of: VarId| {
-            let all = self.world.mechanisms().iter().chain(self.world.habits());
+            let all = self.world.mechanisms().iter().chain(self.world.behaviour_mechanisms());
             let parents = all.filter(move |m| m.children.contains(&of)).flat_map(|m| &m.parents);
             parents.copied().filter(|&p| self.world.variable(p).kind == Kind::Hidden).collect::<Vec<_>>()
         };

@@ -1,18 +1,21 @@
 //! Missingness tests: whether recording depends on the outcome of a step (missing not at random, MNAR).
 
 mod compared;
-mod statistic;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use self::compared::{Ancestors, Outcome, What, Within};
+use super::contingency::{Draws, Prepared, Table, Tables};
 use crate::learn::{Knowledge, Observation};
 use crate::world::VarId;
 
 /// Maximum number of counts kept for all states and interventions: 80 MB.
 const MOST_CELLS: usize = 20_000_000;
+
+/// Level at which a test rejects.
+const LEVEL: f64 = 0.001;
 
 /// A missing value.
 const MISSING: u32 = u32::MAX;
@@ -39,7 +42,7 @@ pub struct MissingnessTest {
 impl MissingnessTest {
     /// Whether the test rejects at level 0.001.
     pub fn depends_on_outcome(&self) -> bool {
-        self.p < 0.001
+        self.p < LEVEL
     }
 
     /// Whether the variable is missing not at random, so that estimates from it may be biased. Payments are exempt.
@@ -190,14 +193,17 @@ impl MissingnessCounts {
     /// recording may depend on these. A variable that is also missing in more than half of the steps without the tested
     /// one does not define strata.
     ///
-    /// Two statistics: Cochran–Mantel–Haenszel, which detects a dependence of one direction in small strata, and
-    /// Pearson's X² summed over large strata, which detects differing directions. Under independence both are
-    /// approximately χ². The p-value is the smallest times the number of tests of the log (Bonferroni).
+    /// Two statistics, as in the graph test: Cochran–Mantel–Haenszel, which detects a dependence of one direction in
+    /// small strata, and Pearson's X² summed over strata, which detects differing directions. Permutations decide if
+    /// counts are small. The p-value is the smallest times the number of tests of the log (Bonferroni).
     pub fn tests(&self) -> Vec<MissingnessTest> {
         let some = |i: &usize| (1..self.steps).contains(&self.n_missing(*i));
+        let partly_missing: Vec<usize> = (0..self.what.len()).filter(some).collect();
+        let compared = |of: &usize| self.compared.iter().filter(|c| c.tested[*of].is_some()).count();
+        let most = Draws::enough(partly_missing.iter().map(compared).sum(), LEVEL);
         let (mut tests, mut n_tests) = (Vec::new(), 0);
-        for of in (0..self.what.len()).filter(some) {
-            let (test, n) = self.test(of);
+        for of in partly_missing {
+            let (test, n) = self.test(of, most);
             tests.push(test);
             n_tests += n;
         }
@@ -209,15 +215,18 @@ impl MissingnessCounts {
         self.missing[of * self.what.len() + of]
     }
 
-    /// The test of one variable or payment before the Bonferroni factor, and its number of statistics.
-    fn test(&self, of: usize) -> (MissingnessTest, u32) {
-        let (mut least, mut n_tests, mut differs) = (1.0f64, 0, None);
-        for compared in &self.compared {
-            for p in self.of_outcome(of, compared).into_iter().flatten() {
-                n_tests += 1;
-                if p < least {
-                    (least, differs) = (p, Some(&compared.outcome));
-                }
+    /// The test of one variable or payment before the Bonferroni factor, and its number of p-values; `most` is the
+    /// maximum number of permutations of each.
+    fn test(&self, of: usize, most: u32) -> (MissingnessTest, u32) {
+        let (mut least, mut n_tests, mut differs) = ([1.0f64; 2], 0, None);
+        for (i, compared) in self.compared.iter().enumerate() {
+            let Some(prepared) = self.prepared(of, compared) else { continue };
+            let (p, _) = prepared.p_value(Draws { most, seed: (of * self.compared.len() + i) as u64 });
+            n_tests += 1;
+            // Permutations may not tell the smallest p-values apart.
+            let clearest = [p, prepared.by_moments()];
+            if clearest < least {
+                (least, differs) = (clearest, Some(&compared.outcome));
             }
         }
         let name = |id: VarId| self.knowledge.variable(id).name.clone();
@@ -230,16 +239,16 @@ impl MissingnessCounts {
             is_payment: matches!(self.what[of], What::Payment(_)),
             missing: self.n_missing(of),
             steps: self.steps,
-            p: least,
+            p: least[0],
             differs: differs.map(|outcome| outcome.name(&self.knowledge)),
             in_next: matches!(differs, Some(Outcome::Next(_))),
         };
         (test, n_tests)
     }
 
-    /// Both p-values of an outcome, if there is enough data.
-    fn of_outcome(&self, of: usize, compared: &Compared) -> [Option<f64>; 2] {
-        let Some(may_decide) = &compared.tested[of] else { return [None; 2] };
+    /// Steps with and without the tested value by outcome, in each stratum, if there is enough data.
+    fn prepared(&self, of: usize, compared: &Compared) -> Option<Prepared> {
+        let may_decide = compared.tested[of].as_ref()?;
         let n_within = compared.n_within();
         let first_seen = n_within - may_decide.len();
         // A variable that is mostly missing together with the tested one cannot define strata.
@@ -250,18 +259,17 @@ impl MissingnessCounts {
         let seen = compared.within.seen.iter().zip(may_decide);
         let given: Vec<bool> = seen.map(|(&id, &may)| may && is_there(id)).collect();
         let n_values = compared.outcome.n_values(&self.knowledge);
-        // All steps and steps without the tested value, by outcome.
         let mut strata: BTreeMap<Vec<u32>, [Vec<u32>; 2]> = BTreeMap::new();
         for (at, counts) in &compared.strata {
             let lacks = at[n_within + of / 32] >> (of % 32) & 1 == 1;
             let seen = at[first_seen..n_within].iter().zip(&given);
             let at = at[..first_seen].iter().copied().chain(seen.map(|(&v, &given)| if given { v } else { 0 }));
-            let [all, lacking] = strata.entry(at.collect()).or_insert_with(|| [vec![0; n_values], vec![0; n_values]]);
-            for (v, &n) in counts.iter().enumerate() {
-                all[v] = all[v].saturating_add(n);
-                lacking[v] = lacking[v].saturating_add(if lacks { n } else { 0 });
-            }
+            let stratum = strata.entry(at.collect()).or_insert_with(|| [vec![0; n_values], vec![0; n_values]]);
+            let of_kind = &mut stratum[usize::from(lacks)];
+            of_kind.iter_mut().zip(counts).for_each(|(sum, &n)| *sum = sum.saturating_add(n));
         }
-        statistic::p_values(n_values, strata.values())
+        let table =
+            |kinds: &[Vec<u32>; 2]| Table::new(2, n_values, kinds.concat().into_iter().map(f64::from).collect());
+        Prepared::new(Tables::new(strata.values().map(table), 2, n_values, 2.0)).ok()
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::check::{Check, some_of};
+use super::check::Check;
 use super::rows::Masks;
 use crate::Space;
+use crate::messages::some_of;
 use crate::world::{
-    Action, At, Forbid, ForbidSpec, Interventions, Kind, LeverRule, Located, Problem, SetSpec, VarId, WorldSpec,
+    Action, At, Forbid, ForbidSpec, Interventions, Kind, LeverRule, Located, Name, Problem, SetSpec, VarId, WorldSpec,
 };
 
 /// Maximum number of steps of the search for an allowed intervention.
@@ -86,15 +87,17 @@ impl Check {
         for variable in spec.variables.iter().filter(|v| !v.costs.is_empty()) {
             let Some(id) = self.index.get(&variable.name.value).copied() else { continue };
             let Some(position) = levers.iter().position(|&l| l == id) else {
-                let message = format!("\"{}\" is a {} and has a cost", variable.name.value, variable.kind.describe());
+                let kind = self.variables[id.ix()].kind.describe();
+                let message = format!("\"{}\" is a {kind} and has a cost", variable.name.value);
                 let at = variable.costs[0].0.at.or(variable.name.at);
                 self.push(Problem::error("wrong-kind", message).help("only setting a lever can cost something").at(at));
                 continue;
             };
             for (value, cost) in &variable.costs {
+                let Some(value) = self.read_at(value) else { continue };
                 let what = format!("the cost of {} = \"{}\"", variable.name.value, value.value);
-                let good = self.amount(cost.value, &what, cost.at);
-                if let Some(v) = self.value(id, value).filter(|_| good) {
+                let cost = self.read_at(cost).filter(|cost| self.amount(cost.value, &what, cost.at));
+                if let (Some(v), Some(cost)) = (self.value(id, &value), cost) {
                     costs[position][v] = cost.value;
                 }
             }
@@ -111,12 +114,7 @@ impl Check {
         most.value as usize
     }
 
-    fn entries(
-        &mut self,
-        entries: &[Vec<(Located<String>, Located<String>)>],
-        levers: &[VarId],
-        at: Option<At>,
-    ) -> Vec<Vec<Option<usize>>> {
+    fn entries(&mut self, entries: &[Vec<(Name, Name)>], levers: &[VarId], at: Option<At>) -> Vec<Vec<Option<usize>>> {
         if entries.is_empty() {
             let problem = Problem::error("no-interventions", "the list of interventions is empty");
             self.push(problem.help("list at least one; {} leaves all levers alone").at(at));
@@ -125,8 +123,10 @@ impl Check {
         for entry in entries {
             let mut set = vec![None; levers.len()];
             for (name, value) in entry {
-                let Some(position) = self.lever(name, levers) else { continue };
-                let Some(value) = self.value(levers[position], value) else { continue };
+                let Some(name) = self.read_at(name) else { continue };
+                let Some(position) = self.lever(&name, levers) else { continue };
+                let Some(value) = self.read_at(value) else { continue };
+                let Some(value) = self.value(levers[position], &value) else { continue };
                 if set[position].replace(value).is_some() {
                     let message = format!("\"{}\" stands twice in one intervention", name.value);
                     self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
@@ -165,13 +165,15 @@ impl Check {
         }
         let mut out = Forbid { when: Vec::new(), levers: Vec::new() };
         for (name, values) in &rule.when {
-            let Some(id) = self.variable(name, &[Kind::State], "`when` in a forbidden combination") else { continue };
+            let Some(name) = self.read_at(name) else { continue };
+            let Some(id) = self.variable(&name, &[Kind::State], "`when` in a forbidden combination") else { continue };
             let position = state.iter().position(|&s| s == id);
-            out.when.extend(position.zip(self.mask(id, name, values)));
+            out.when.extend(position.zip(self.mask(id, &name, values)));
         }
         for (name, values) in &rule.levers {
-            let Some(position) = self.lever(name, levers) else { continue };
-            out.levers.extend(self.mask(levers[position], name, values).map(|mask| (position, mask)));
+            let Some(name) = self.read_at(name) else { continue };
+            let Some(position) = self.lever(&name, levers) else { continue };
+            out.levers.extend(self.mask(levers[position], &name, values).map(|mask| (position, mask)));
         }
         (self.errors() == before).then_some(out)
     }

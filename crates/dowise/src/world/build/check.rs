@@ -2,11 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::world::unread::{self, is_unread};
-use crate::world::{At, Kind, Located, Problem, Severity, VarId, Variable};
-
-/// Maximum number of problems reported individually; the rest is counted.
-const MOST_PROBLEMS: usize = 100;
+use crate::diagnostics::Problems;
+use crate::messages::{and, nearest, number_text, some_of};
+use crate::world::{At, Kind, Located, Name, Problem, VarId, Variable, Written};
 
 /// Variables by name, and the problems found so far.
 #[derive(Default)]
@@ -15,17 +13,15 @@ pub(crate) struct Check {
     pub(crate) index: HashMap<String, VarId>,
     /// Where each variable is declared.
     pub(crate) places: Vec<Option<At>>,
-    problems: Vec<Problem>,
-    errors: usize,
-    left_out: usize,
+    problems: Problems,
     /// Entries of all tables so far.
     pub(crate) entries: usize,
     /// Variables with unknown values, after a reported mistake.
     pub(super) open: HashSet<VarId>,
     /// Those whose kind is also unknown.
     pub(super) kindless: HashSet<VarId>,
-    /// Those that replace an unknown name.
-    pub(super) stand_ins: HashSet<VarId>,
+    /// Those that replace an unknown variable, with its name if that is readable.
+    pub(super) stand_ins: HashMap<VarId, Option<String>>,
 }
 
 /// A list of variables as written.
@@ -40,38 +36,41 @@ pub(crate) struct Listed {
 impl Check {
     /// Adds a finding.
     pub(crate) fn push(&mut self, problem: Problem) {
-        if problem.severity == Severity::Error {
-            self.errors += 1;
-        }
-        if self.problems.len() < MOST_PROBLEMS {
-            self.problems.push(problem);
-        } else {
-            self.left_out += usize::from(problem.severity == Severity::Error);
-        }
+        self.problems.push(problem);
     }
 
     /// Withdraws findings with this code.
     pub(crate) fn forget(&mut self, code: &str) {
-        self.problems.retain(|p| p.code != code);
+        self.problems.forget(code);
     }
 
     /// Counts an error that was reported before.
     pub(crate) fn pass_over(&mut self) {
-        self.errors += 1;
+        self.problems.pass_over();
+    }
+
+    /// What is written; counts a reported error if it is unreadable.
+    pub(crate) fn read<T: Clone>(&mut self, part: &Written<T>) -> Option<T> {
+        let read = part.get().cloned();
+        if read.is_none() {
+            self.pass_over();
+        }
+        read
+    }
+
+    /// [`Check::read`] with the location.
+    pub(crate) fn read_at<T: Clone>(&mut self, part: &Located<Written<T>>) -> Option<Located<T>> {
+        Some(Located::new(self.read(&part.value)?, part.at))
     }
 
     /// Number of errors so far.
     pub(crate) fn errors(&self) -> usize {
-        self.errors
+        self.problems.errors()
     }
 
     /// All findings in the order of the file; `Err` if one is an error.
-    pub(crate) fn finish(mut self) -> Result<Vec<Problem>, Vec<Problem>> {
-        self.problems.sort_by_key(|p| p.at.map_or((usize::MAX, 0), |at| (at.source, at.start)));
-        if self.left_out > 0 {
-            self.problems.push(Problem::error("more", format!("and {} more problems", self.left_out)));
-        }
-        if self.errors > 0 { Err(self.problems) } else { Ok(self.problems) }
+    pub(crate) fn finish(self) -> Result<Vec<Problem>, Vec<Problem>> {
+        self.problems.finish()
     }
 
     /// Number of values of a variable.
@@ -93,16 +92,12 @@ impl Check {
     /// The variable of this name if it has one of these kinds; `role` is the context, for messages.
     pub(crate) fn variable(&mut self, name: &Located<String>, kinds: &[Kind], role: &str) -> Option<VarId> {
         let Some(&id) = self.index.get(&name.value) else {
-            if name.value == unread::NAME {
-                self.pass_over();
-                return None;
-            }
             if let Some(help) = self.no_next_value(&name.value) {
                 let message = format!("\"{}\" in {role} is not a variable of this world", name.value);
                 self.push(Problem::error("unknown-variable", message).help(help).at(name.at));
                 return None;
             }
-            let real = || (0..self.variables.len()).filter(|&i| !self.stand_ins.contains(&VarId(i as u16)));
+            let real = || (0..self.variables.len()).filter(|&i| !self.stand_ins.contains_key(&VarId(i as u16)));
             let any = real().map(|i| self.variables[i].name.as_str());
             let known = real().filter(|&i| kinds.contains(&self.variables[i].kind));
             let known = known.map(|i| self.variables[i].name.as_str());
@@ -127,14 +122,18 @@ impl Check {
     }
 
     /// A list of variables without repetitions, with a placeholder for each unknown one.
-    pub(crate) fn list(&mut self, names: &[Located<String>], kinds: &[Kind], role: &str) -> Listed {
-        let before = self.errors;
+    pub(crate) fn list(&mut self, names: &[Name], kinds: &[Kind], role: &str) -> Listed {
+        let before = self.errors();
         let mut ids = Vec::with_capacity(names.len());
         for name in names {
-            let found = self.variable(name, kinds, role);
+            let Some(name) = self.read_at(name) else {
+                ids.push(self.stand_in(None, kinds[0]));
+                continue;
+            };
+            let found = self.variable(&name, kinds, role);
             let id = match found.or_else(|| self.index.get(&name.value).copied()) {
                 Some(id) => id,
-                None => self.stand_in(&name.value, kinds[0]),
+                None => self.stand_in(Some(name.value.clone()), kinds[0]),
             };
             if ids.contains(&id) {
                 let message = format!("\"{}\" stands twice in {role}", name.value);
@@ -143,26 +142,35 @@ impl Check {
             }
             ids.push(id);
         }
-        let complete = self.errors == before;
+        let complete = self.errors() == before;
         let sound = complete && !ids.iter().any(|id| self.open.contains(id));
         Listed { ids, complete, sound }
     }
 
     /// A placeholder for an unknown variable. It is not found by name, so that every use of the name is reported.
-    fn stand_in(&mut self, name: &str, kind: Kind) -> VarId {
+    fn stand_in(&mut self, name: Option<String>, kind: Kind) -> VarId {
         let id = VarId(self.variables.len().min(usize::from(u16::MAX)) as u16);
-        self.variables.push(Variable { name: name.to_owned(), kind, values: vec![unread::NAME.to_owned()] });
+        let values = vec![String::new()];
+        self.variables.push(Variable { name: name.clone().unwrap_or_default(), kind, values });
         self.places.push(None);
         self.open.insert(id);
-        self.stand_ins.insert(id);
+        self.stand_ins.insert(id, name);
         id
     }
 
+    /// Whether a variable has this name. A stand-in for an unreadable name has none.
+    pub(crate) fn is_called(&self, id: VarId, name: &str) -> bool {
+        match self.stand_ins.get(&id) {
+            Some(readable) => readable.as_deref() == Some(name),
+            None => self.name(id) == name,
+        }
+    }
+
     /// The parents to check against: if the list is incomplete, other named variables count as listed.
-    pub(crate) fn widened(&self, listed: &Listed, named: &[&Located<String>]) -> Vec<VarId> {
+    pub(crate) fn widened(&self, listed: &Listed, named: &[&String]) -> Vec<VarId> {
         let mut ids = listed.ids.clone();
         if !listed.complete {
-            for id in named.iter().filter_map(|name| self.index.get(&name.value)) {
+            for id in named.iter().filter_map(|name| self.index.get(*name)) {
                 if !ids.contains(id) {
                     ids.push(*id);
                 }
@@ -173,7 +181,7 @@ impl Check {
 
     /// The position of a value among those of a variable.
     pub(crate) fn value(&mut self, id: VarId, value: &Located<String>) -> Option<usize> {
-        if self.open.contains(&id) || value.value == unread::NAME {
+        if self.open.contains(&id) {
             self.pass_over();
             return None;
         }
@@ -195,10 +203,6 @@ impl Check {
         if number.is_finite() {
             return true;
         }
-        if is_unread(number) {
-            self.pass_over();
-            return false;
-        }
         let message = format!("{what} is {}", number_text(number));
         self.push(Problem::error("not-a-number", message).help("write an ordinary number").at(at));
         false
@@ -212,51 +216,6 @@ impl Check {
         };
         ids.iter().zip(values).map(part).collect::<Vec<_>>().join(", ")
     }
-}
-
-/// The candidate most similar to a misspelt word.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Edit distance takes quadratic time, so long names are not compared.
-    if word.chars().count() > 100 {
-        return None;
-    }
-    let lower = word.to_lowercase();
-    let most = (lower.chars().count() / 3).max(1);
-    let near = |c: &'a str| {
-        let other = c.to_lowercase();
-        let begins = lower.len() > 2 && other.len() > 2 && (other.starts_with(&lower) || lower.starts_with(&other));
-        let distance = strsim::damerau_levenshtein(&lower, &other);
-        let close = distance <= most && (distance == 0 || distance < lower.chars().count().min(c.chars().count()));
-        (close || begins).then_some((distance, c))
-    };
-    candidates.filter(|c| c.len() <= 400).filter_map(near).min_by_key(|&(distance, _)| distance).map(|(_, c)| c)
-}
-
-/// Joins words as `"a", "b" and "c"`.
-pub(crate) fn and(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-/// Quoted values, the first few only.
-pub(crate) fn some_of(values: &[String]) -> String {
-    let quoted: Vec<String> = values.iter().take(8).map(|v| format!("\"{v}\"")).collect();
-    if values.len() > 8 { format!("{}, … ({} in all)", quoted.join(", "), values.len()) } else { and(&quoted) }
-}
-
-/// A number for messages: no trailing zeros, at most nine decimals.
-pub(crate) fn number_text(number: f64) -> String {
-    if !number.is_finite() {
-        return if number.is_nan() { "nan".to_owned() } else { format!("{number}") };
-    }
-    if number != 0.0 && (number.abs() >= 1e9 || number.abs() < 1e-4) {
-        return format!("{number:e}");
-    }
-    let text = format!("{number:.9}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A name as a TOML key.

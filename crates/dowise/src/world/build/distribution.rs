@@ -1,9 +1,9 @@
 //! Validates rows of probabilities: each from 0 to 1, with sum 1.
 
-use super::check::{Check, number_text};
+use super::check::Check;
+use crate::messages::number_text;
 use crate::tolerance::STATED_PROBABILITIES;
-use crate::world::unread::is_unread;
-use crate::world::{At, Problem};
+use crate::world::{At, Problem, Written};
 
 /// Normalised rows of one table, for a single note.
 #[derive(Default)]
@@ -24,10 +24,6 @@ impl Check {
         at: Option<At>,
         mended: &mut Mended,
     ) -> bool {
-        if row.iter().any(|&p| is_unread(p)) {
-            self.pass_over();
-            return false;
-        }
         for &p in row.iter() {
             if !p.is_finite() {
                 let message = format!("one of the {} is {}", what(self), number_text(p));
@@ -60,6 +56,27 @@ impl Check {
             mended.first = mended.first.or(at);
         }
         true
+    }
+
+    /// [`Check::distribution`] of numbers as written; the row if it is valid.
+    pub(crate) fn written_distribution(
+        &mut self,
+        row: &[Written<f64>],
+        what: impl Fn(&Check) -> String,
+        at: Option<At>,
+        mended: &mut Mended,
+    ) -> Option<Vec<f64>> {
+        let mut row = self.all_read(row)?;
+        self.distribution(&mut row, what, at, mended).then_some(row)
+    }
+
+    /// All numbers; counts one reported error if some are unreadable.
+    pub(crate) fn all_read(&mut self, numbers: &[Written<f64>]) -> Option<Vec<f64>> {
+        let all: Option<Vec<f64>> = numbers.iter().map(|number| number.get().copied()).collect();
+        if all.is_none() {
+            self.pass_over();
+        }
+        all
     }
 
     /// Reports once per table how many rows were normalised.

@@ -1,20 +1,17 @@
 //! Validates the discount factor and terminal states.
 
-use super::check::{Check, number_text};
+use super::check::Check;
 use crate::Space;
-use crate::world::unread::is_unread;
-use crate::world::{EndSpec, Ends, Located, Problem, VarId};
+use crate::messages::number_text;
+use crate::world::{EndSpec, Ends, Number, Problem, VarId};
 
 impl Check {
     /// The discount factor, 1 by default.
-    pub(crate) fn discount(&mut self, discount: Option<&Located<f64>>) -> Option<f64> {
+    pub(crate) fn discount(&mut self, discount: Option<&Number>) -> Option<f64> {
         let Some(discount) = discount else { return Some(1.0) };
+        let discount = self.read_at(discount)?;
         if discount.value > 0.0 && discount.value <= 1.0 {
             return Some(discount.value);
-        }
-        if is_unread(discount.value) {
-            self.pass_over();
-            return None;
         }
         let message = format!("the discount is {}", number_text(discount.value));
         let help = "write a number above 0 and at most 1: what a reward one step later is worth beside one now";

@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::check::{Check, and, number_text};
+use super::check::Check;
 use super::{MOST_ENTRIES, count_text};
 use crate::Space;
+use crate::messages::{and, number_text};
 use crate::random::splitmix64;
 use crate::world::basis::Basis;
 use crate::world::features::everything;
 use crate::world::{
-    At, FeatureForm, FeatureMap, FeatureSpec, Kind, Located, Nested, Problem, VarId, World, WorldError,
+    At, FeatureForm, FeatureMap, FeatureSpec, Kind, Located, Name, Nested, Problem, VarId, World, WorldError,
 };
 
 /// Rounding tolerance on a norm of 1.
@@ -106,6 +107,7 @@ impl Check {
                     self.push(problem.help("at least one number in each").at(value.at));
                     return None;
                 }
+                let values = self.all_read(&values)?;
                 self.feature_table(scope, &space, dimension, values.into(), &places, spec.scale)?
             }
             FeatureForm::Grid { scope, grid } => {
@@ -189,9 +191,10 @@ impl Check {
     fn feature_scope(&mut self, names: &Names, world: &World, whose: &str) -> Option<Vec<VarId>> {
         let allowed = everything(world);
         let Some(names) = names else { return Some(allowed) };
-        let ids = Some(self.list(names, &KINDS, whose)).filter(|listed| listed.sound)?.ids;
+        let names: Vec<Name> = names.iter().cloned().map(Name::from).collect();
+        let ids = Some(self.list(&names, &KINDS, whose)).filter(|listed| listed.sound)?.ids;
         let before = self.errors();
-        for (id, name) in ids.iter().zip(names).filter(|(id, _)| !allowed.contains(id)) {
+        for (id, name) in ids.iter().zip(&names).filter(|(id, _)| !allowed.contains(id)) {
             let message =
                 format!("{whose} names \"{}\", on which neither next state nor reward depend", self.name(*id));
             self.push(Problem::error("acts-on-nothing", message).help("take it out").at(name.at));

@@ -1,10 +1,10 @@
 //! Written forms of a mechanism, each compiled to a table.
 
-use super::check::{Check, Listed, some_of};
+use super::check::{Check, Listed};
 use super::distribution::Mended;
 use crate::Space;
-use crate::world::unread::is_unread;
-use crate::world::{Assumed, At, Form, Located, Mechanism, MechanismSpec, Nested, Outcome, Problem, VarId};
+use crate::messages::some_of;
+use crate::world::{Assumed, At, Form, Located, Mechanism, MechanismSpec, Nested, Outcome, Problem, VarId, Written};
 
 /// The mechanism being compiled, P(children | parents), with names for messages.
 pub(crate) struct Target<'a> {
@@ -86,8 +86,8 @@ impl Check {
     ) -> Option<Mechanism> {
         self.pass_over();
         let mut named = names_in(&spec.form);
-        named.extend(spec.learn.iter().flat_map(|learn| learn.interactions.iter().flatten()));
-        named.extend(spec.children.iter().filter(|_| next)); // which `shift` is relative to
+        named.extend(spec.learn.iter().flat_map(|learn| learn.interactions.iter().flatten()).map(|name| &name.value));
+        named.extend(spec.children.iter().filter(|_| next).filter_map(|child| child.value.get())); // `shift` is from it
         let parents = self.widened(listed, &named);
         let names = self.names(children);
         let word = if next { "scope" } else { "parents" };
@@ -114,10 +114,10 @@ impl Check {
             Nested::Number(number) => Some(number),
             Nested::List(_) => None,
         };
-        let row: Option<Vec<f64>> = items.iter().map(number).collect();
+        let row: Option<Vec<Written<f64>>> = items.iter().map(number).collect();
         match row {
-            Some(mut row) if row.len() == target.columns && !target.open_child(self) => {
-                self.distribution(&mut row, |_| target.row_name(""), nested.at, &mut Mended::default());
+            Some(row) if row.len() == target.columns && !target.open_child(self) => {
+                self.written_distribution(&row, |_| target.row_name(""), nested.at, &mut Mended::default());
             }
             Some(_) => {}
             None => items.iter().for_each(|item| self.innermost_rows(item, target)),
@@ -173,7 +173,15 @@ impl Check {
         if !self.flatten(nested, &levels, &help, &mut table, &mut places) {
             return None;
         }
-        self.all_rows(table, target, |r| places[r])
+        let before = self.errors();
+        let mut mended = Mended::default();
+        let mut rows = Vec::with_capacity(table.len());
+        for (r, row) in table.chunks_exact(target.columns).enumerate() {
+            let row = self.written_distribution(row, |check| target.row_at(check, r), places[r], &mut mended);
+            rows.extend(row.unwrap_or_default());
+        }
+        self.note_mended(&format!("the table of {}", target.names), &mended);
+        (self.errors() == before).then_some(rows)
     }
 
     /// Validates every row of a table; `place` returns the location of a row.
@@ -198,13 +206,13 @@ impl Check {
         nested: &Located<Nested>,
         levels: &[(String, usize)],
         help: &str,
-        out: &mut Vec<f64>,
+        out: &mut Vec<Written<f64>>,
         places: &mut Vec<Option<At>>,
     ) -> bool {
         let unit = |innermost: bool| if innermost { "number" } else { "list" };
         match (&nested.value, levels) {
             (Nested::Number(number), []) => out.push(*number),
-            (Nested::Number(number), _) if is_unread(*number) => {
+            (Nested::Number(number), _) if number.get().is_none() => {
                 self.pass_over();
                 return false;
             }
@@ -244,16 +252,18 @@ impl Check {
 }
 
 /// The variables that a form names.
-fn names_in(form: &Form) -> Vec<&Located<String>> {
+fn names_in(form: &Form) -> Vec<&String> {
     match form {
         Form::Unknown | Form::LowRank | Form::Table(_) | Form::Nested(_) | Form::Grid(_) => Vec::new(),
-        Form::NoisyOr { effects, .. } | Form::Logit { effects, .. } => effects.iter().map(|e| &e.parent).collect(),
+        Form::NoisyOr { effects, .. } | Form::Logit { effects, .. } => {
+            effects.iter().map(|e| &e.parent.value).collect()
+        }
         Form::Rows(rows) => rows
             .iter()
             .flat_map(|row| {
-                let mut names = row.when.names();
+                let mut names: Vec<&String> = row.when.names().collect();
                 match &row.outcome {
-                    Outcome::SameAs(name) | Outcome::Shift { of: Some(name), .. } => names.push(name),
+                    Outcome::SameAs(name) | Outcome::Shift { of: Some(name), .. } => names.extend(name.value.get()),
                     Outcome::Form(form) => names.extend(names_in(form)),
                     Outcome::Probabilities(_)
                     | Outcome::Named(_)

@@ -21,7 +21,7 @@ pub(crate) fn settle(
     keys: &[VarId],
     hidden: &[VarId],
 ) -> (Vec<Mechanism>, Vec<Mechanism>) {
-    let mut habits = Vec::new();
+    let mut behaviour_mechanisms = Vec::new();
     let learned =
         |id: VarId| Mechanism { children: vec![id], parents: Vec::new(), table: None, assumed: Assumed::default() };
     for &id in keys.iter().chain(hidden) {
@@ -47,14 +47,14 @@ pub(crate) fn settle(
                         "every intervention sets \"{name}\", so its own mechanism is used by no plan; it says by what it was chosen in a log"
                     )
                 };
-                habits.extend((!own.parents.is_empty()).then_some(own));
+                behaviour_mechanisms.extend((!own.parents.is_empty()).then_some(own));
                 let at = check.places[id.ix()];
                 check.push(Problem::note("always-set", message).at(at));
             }
             (Some(_), true) | (None, false) => {}
         }
     }
-    (mechanisms, habits)
+    (mechanisms, behaviour_mechanisms)
 }
 
 fn may_be_left_alone(interventions: &Interventions, lever: usize) -> bool {

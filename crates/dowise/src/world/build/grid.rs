@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::check::{Check, nearest, some_of};
+use super::check::Check;
 use super::distribution::Mended;
 use super::forms::Target;
 use crate::Space;
+use crate::messages::{nearest, some_of};
 use crate::world::{At, Grid, Located, Problem, VarId};
 
 const NOBODY: u32 = u32::MAX;

@@ -2,9 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::check::{Check, number_text};
+use super::check::Check;
 use super::forms::Target;
-use crate::world::{Assumed, Form, LearnSpec, LearnedForm, Located, MechanismSpec, Outcome, Problem, RowSpec, nearest};
+use crate::messages::{nearest, number_text};
+use crate::world::{Assumed, Form, LearnSpec, LearnedForm, Located, MechanismSpec, Outcome, Problem, RowSpec, Written};
 
 /// Permitted prior standard deviations of log-odds. Below, data has no influence; above, the prior vanishes in
 /// rounding, and effects that only occur together have no proper posterior.
@@ -16,10 +17,11 @@ impl Check {
     /// The assumptions of learners about a mechanism.
     pub(crate) fn assumed(&mut self, spec: &MechanismSpec, target: &Target<'_>) -> Option<Assumed> {
         let before = self.errors();
+        let is_infinite = |amount: &Written<f64>| amount.get().is_some_and(|amount| amount.is_infinite());
         let as_written = match &spec.form {
             // An infinite amount has no learnable effect, so each row is learned separately.
             Form::Logit { base, effects }
-                if base.iter().chain(effects.iter().flat_map(|e| &e.amounts)).any(|a| a.is_infinite()) =>
+                if base.iter().chain(effects.iter().flat_map(|e| &e.amounts)).any(is_infinite) =>
             {
                 LearnedForm::Table
             }

@@ -1,7 +1,8 @@
 //! Size limits of a world, checked before any allocation.
 
-use super::check::{Check, number_text};
+use super::check::Check;
 use super::{count_text, product};
+use crate::messages::{number_text, some_of};
 use crate::world::{At, Problem, World};
 
 /// Maximum number of entries of one table, and of states: 2 GiB of numbers.
@@ -69,7 +70,7 @@ impl Check {
         let names: Vec<String> = causes.iter().map(|&id| self.name(id).to_owned()).collect();
         let message = format!(
             "{} have {} joint values together with the states, too many to number",
-            super::check::some_of(&names),
+            some_of(&names),
             count_text(pairs)
         );
         let help = "at most 2^62; fewer variables in the scopes of transitions and rewards, or fewer values of each";

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::check::{Check, and, number_text};
+use super::check::Check;
 use crate::Space;
 use crate::math;
+use crate::messages::{and, number_text};
 use crate::world::basis::Basis;
 use crate::world::low_rank::tabulate;
 use crate::world::{
@@ -203,7 +204,7 @@ impl Check {
                 if !self.flatten(nested, &levels, help, &mut out, &mut places) {
                     return None;
                 }
-                out
+                self.all_read(&out)?
             }
             AnchorRows::Normal { centres, sd } => self.normal_rows(&what, centres, sd, (dimension, n), at)?,
         };

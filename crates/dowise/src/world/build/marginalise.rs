@@ -1,9 +1,10 @@
 //! Marginalises hidden parents of transitions out where that is exact; rejects the others by name.
 
-use super::check::{Check, and};
+use super::check::Check;
 use super::graph::Arrows;
 use crate::Space;
-use crate::world::{At, Mechanism, Problem, VarId, World};
+use crate::messages::and;
+use crate::world::{At, Kind, Mechanism, Problem, VarId, World};
 
 /// Effects of a hidden variable.
 #[derive(Default)]
@@ -72,15 +73,32 @@ impl Check {
         } else {
             let message =
                 format!("hidden variable {name} acts on the next value of {} and on {}", and(&next), and(&seen));
-            let help = format!(
-                "what is seen of it would count for what comes next: let {} act on the next value in its place, or make {name} a key variable if it can be observed",
-                and(&seen)
-            );
-            (message, help)
+            (message, self.instead_of(&name, acts))
         };
         let at: Option<At> = self.places[hidden.ix()];
         self.push(Problem::error("hidden-next", message).help(help).at(at));
         false
+    }
+
+    /// How to do without a hidden variable that acts on a next value and on observed variables, without losing an
+    /// effect. The observed variables alone cannot stand for it: given their value, whatever else acts on them says
+    /// something about it, and a lever that it acts on is confounded.
+    fn instead_of(&self, name: &str, acts: &Acts) -> String {
+        let quoted = |ids: &[VarId]| and(&ids.iter().map(|id| format!("\"{}\"", self.name(*id))).collect::<Vec<_>>());
+        let record = format!("make {name} a key variable if it can be observed");
+        let of_kind = |kind: Kind| acts.seen.iter().copied().filter(move |id| self.variables[id.ix()].kind == kind);
+        let levers: Vec<VarId> = of_kind(Kind::Lever).collect();
+        if !levers.is_empty() {
+            return format!(
+                "{record}; only if {} was set by a draw that did not look at {name}, leave {name} out of its parents",
+                quoted(&levers)
+            );
+        }
+        format!(
+            "what is seen of it says something about what comes next: let {} and all parents of it act on the next value \
+             in its place, or {record}",
+            quoted(&acts.seen)
+        )
     }
 
     /// A transition with one hidden parent marginalised out and replaced by its parents.
@@ -151,7 +169,7 @@ impl Check {
         world.hidden.retain(|id| !gone.contains(id));
         let lists = [&mut world.state, &mut world.levers, &mut world.keys, &mut world.hidden];
         lists.into_iter().flatten().for_each(renamed);
-        for m in world.transitions.iter_mut().chain(&mut world.mechanisms).chain(&mut world.habits) {
+        for m in world.transitions.iter_mut().chain(&mut world.mechanisms).chain(&mut world.behaviour_mechanisms) {
             m.parents.iter_mut().chain(&mut m.children).for_each(renamed);
         }
         world.rewards.iter_mut().flat_map(|r| r.scope.iter_mut().chain(&mut r.next)).for_each(renamed);

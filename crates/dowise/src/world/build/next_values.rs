@@ -45,7 +45,7 @@ impl Check {
         self.index.retain(|_, id| id.ix() < real);
         self.open.retain(|id| id.ix() < real);
         self.kindless.retain(|id| id.ix() < real);
-        self.stand_ins.retain(|id| id.ix() < real);
+        self.stand_ins.retain(|id, _| id.ix() < real);
         self.variables.truncate(real);
         self.places.truncate(real);
     }

@@ -5,8 +5,7 @@ use super::distribution::Mended;
 use super::forms::Target;
 use super::rows::{Masks, Rule};
 use crate::Space;
-use crate::world::unread::is_unread;
-use crate::world::{At, Form, Located, Outcome, Problem, RowSpec, VarId};
+use crate::world::{At, Form, Located, Name, Outcome, Problem, RowSpec, VarId, Written};
 
 impl Check {
     pub(crate) fn rows(&mut self, rows: &[RowSpec], target: &Target<'_>) -> Option<Vec<f64>> {
@@ -56,8 +55,8 @@ impl Check {
     ) -> Option<Filler> {
         match &row.outcome {
             Outcome::Probabilities(_) | Outcome::Named(_) | Outcome::Is(_) => {
-                let mut fixed = self.plain_outcome(&row.outcome, target.children, name, row.at)?;
-                self.distribution(&mut fixed, |_| name.to_owned(), row.at, mended).then_some(Filler::Fixed(fixed))
+                let fixed = self.plain_outcome(&row.outcome, target.children, name, row.at)?;
+                self.written_distribution(&fixed, |_| name.to_owned(), row.at, mended).map(Filler::Fixed)
             }
             Outcome::SameAs(parent) => {
                 let (axis, places) = self.follow(parent, masks, target, row.at)?;
@@ -67,7 +66,7 @@ impl Check {
                 let own = target.children.first().filter(|_| target.next).map(|&id| self.name(id).to_owned());
                 let parent = match (of, own) {
                     (Some(of), _) => of.clone(),
-                    (None, Some(own)) => Located::new(own, row.at),
+                    (None, Some(own)) => Name::of(Some(own), row.at),
                     (None, None) => {
                         let message = format!("this row of {} shifts, but does not say relative to what", target.names);
                         let help = "add `of = \"…\"` with one of its parents";
@@ -75,11 +74,11 @@ impl Check {
                         return None;
                     }
                 };
-                let mut probabilities: Vec<f64> = by.iter().map(|&(_, p)| p).collect();
-                let good = self.distribution(&mut probabilities, |_| name.to_owned(), row.at, mended);
+                let probabilities: Vec<Written<f64>> = by.iter().map(|&(_, p)| p).collect();
+                let probabilities = self.written_distribution(&probabilities, |_| name.to_owned(), row.at, mended);
                 let (axis, places) = self.follow(&parent, masks, target, row.at)?;
-                let by = by.iter().zip(probabilities).map(|(&(step, _), p)| (step, p)).collect();
-                good.then_some(Filler::Moved { axis, places, by })
+                let by = by.iter().zip(probabilities?).map(|(&(step, _), p)| (step, p)).collect();
+                Some(Filler::Moved { axis, places, by })
             }
             Outcome::Form(form) => match &**form {
                 Form::NoisyOr { leak, effects } => self.noisy_or(leak, effects, target).map(Filler::Whole),
@@ -94,18 +93,18 @@ impl Check {
         }
     }
 
-    /// The probabilities of an outcome independent of the parents, before normalisation.
+    /// The probabilities of an outcome independent of the parents, as written.
     pub(crate) fn plain_outcome(
         &mut self,
         outcome: &Outcome,
         children: &[VarId],
         name: &str,
         at: Option<At>,
-    ) -> Option<Vec<f64>> {
+    ) -> Option<Vec<Written<f64>>> {
         let columns = super::product(children.iter().map(|&id| self.size(id)))? as usize;
         match outcome {
             Outcome::Probabilities(p) if p.len() == columns => Some(p.clone()),
-            Outcome::Probabilities(p) if matches!(p[..], [one] if is_unread(one)) => {
+            Outcome::Probabilities(p) if matches!(&p[..], [one] if one.get().is_none()) => {
                 self.pass_over();
                 None
             }
@@ -122,23 +121,25 @@ impl Check {
             }
             Outcome::Named(named) => {
                 let before = self.errors();
-                let mut fixed = vec![0.0; columns];
+                let mut fixed = vec![Written::from(0.0); columns];
                 for (value, p) in named {
-                    if let Some(column) = self.column(children, value) {
+                    let value = self.read_at(value);
+                    if let Some(column) = value.and_then(|value| self.column(children, &value)) {
                         fixed[column] = p.value;
                     }
                 }
                 // A wrong name still has its probability.
                 if self.errors() > before {
-                    let mut all: Vec<f64> = named.iter().map(|(_, p)| p.value).collect();
-                    self.distribution(&mut all, |_| name.to_owned(), at, &mut Mended::default());
+                    let all: Vec<Written<f64>> = named.iter().map(|(_, p)| p.value).collect();
+                    self.written_distribution(&all, |_| name.to_owned(), at, &mut Mended::default());
                     return None;
                 }
                 Some(fixed)
             }
             Outcome::Is(value) => {
-                let mut fixed = vec![0.0; columns];
-                fixed[self.column(children, value)?] = 1.0;
+                let mut fixed = vec![Written::from(0.0); columns];
+                let value = self.read_at(value)?;
+                fixed[self.column(children, &value)?] = 1.0.into();
                 Some(fixed)
             }
             Outcome::SameAs(_) | Outcome::Shift { .. } | Outcome::Form(_) => {
@@ -171,7 +172,7 @@ impl Check {
     /// For `same_as` and `shift`: the parent's axis, and for each of its values the position among the child's values.
     fn follow(
         &mut self,
-        parent: &Located<String>,
+        parent: &Name,
         masks: &[Vec<bool>],
         target: &Target<'_>,
         at: Option<At>,
@@ -181,7 +182,8 @@ impl Check {
             self.push(Problem::error("shift-of", message).help("write probabilities").at(at));
             return None;
         };
-        let axis = self.axis(parent, target.parents, &target.role)?;
+        let parent = self.read_at(parent)?;
+        let axis = self.axis(&parent, target.parents, &target.role)?;
         let from = &self.variables[target.parents[axis].ix()];
         let to = &self.variables[child.ix()];
         let mut places = vec![0; from.size()];

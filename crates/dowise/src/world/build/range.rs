@@ -1,16 +1,17 @@
 //! Range of one step's reward: declared, or derived from its terms.
 
-use super::check::{Check, number_text};
+use super::check::Check;
 use crate::Space;
-use crate::world::{Located, Problem, RewardTerm, VarId};
+use crate::messages::number_text;
+use crate::world::{Located, Problem, RewardTerm, VarId, Written};
 
 /// Maximum number of joint configurations for an exact range of the sum.
 const MOST_COMBINATIONS: u128 = 1 << 20;
 
 impl Check {
     /// Checks that a range has finite ends in increasing order.
-    pub(crate) fn range(&mut self, range: &Located<[f64; 2]>, what: &str) -> Option<[f64; 2]> {
-        let [lo, hi] = range.value;
+    pub(crate) fn range(&mut self, range: &Located<Written<[f64; 2]>>, what: &str) -> Option<[f64; 2]> {
+        let [lo, hi] = self.read(&range.value)?;
         let good = self.amount(lo, &format!("the lower end of {what}"), range.at);
         if !self.amount(hi, &format!("the upper end of {what}"), range.at) || !good {
             return None;
@@ -27,7 +28,7 @@ impl Check {
     pub(crate) fn reward_range(
         &mut self,
         terms: &[RewardTerm],
-        declared: Option<&Located<[f64; 2]>>,
+        declared: Option<&Located<Written<[f64; 2]>>>,
     ) -> Option<[f64; 2]> {
         let bound = terms.iter().fold([0.0, 0.0], |[lo, hi], t| [lo + t.range[0], hi + t.range[1]]);
         let Some(declared) = declared else {

@@ -72,12 +72,12 @@ pub(crate) fn unreached(world: &World) -> Option<(usize, usize)> {
     if met.iter().flatten().all(|&met| met) {
         return None;
     }
-    let Some(clock) = world.clock else {
+    let Some(time_index) = world.time_index else {
         let example = reached.iter().position(|&r| !r)?;
         return Some((n - count, example));
     };
     // Reachability at one stage suffices.
-    let (space, axis) = (&world.state_space, world.state_axis(clock));
+    let (space, axis) = (&world.state_space, world.state_axis(time_index));
     let first = |s: usize| s - space.digit(s, axis) * space.strides()[axis];
     let mut at_some = vec![false; n];
     (0..n).filter(|&s| reached[s]).for_each(|s| at_some[first(s)] = true);

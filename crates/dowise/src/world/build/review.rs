@@ -37,7 +37,7 @@ pub(crate) fn review(check: &mut Check, world: &World) {
         let learned = m.table.is_none() || m.assumed.learned;
         let (&[id], true) = (&m.children[..], m.parents.is_empty() && learned) else { continue };
         // With two observed children it explains their dependence, which removing it would deny.
-        let chosen_by = world.habits.iter().any(|habit| habit.parents.contains(&id));
+        let chosen_by = world.behaviour_mechanisms.iter().any(|behaviour| behaviour.parents.contains(&id));
         if world.hidden.contains(&id) && above[id.ix()] && !chosen_by && observed_below(world, id, &above) < 2 {
             let message = format!("nothing acts on hidden variable \"{}\", and it is to be learned", check.name(id));
             let help = "what it does cannot be distinguished from chance in the one variable that it acts on: give its numbers, or take it out";

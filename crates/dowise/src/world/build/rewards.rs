@@ -1,12 +1,15 @@
 //! Written forms of a reward term, each compiled to a table.
 
-use super::check::{Check, Listed, number_text};
+use super::check::{Check, Listed};
 use super::limits::MOST_PAID;
 use super::next_values::present_first;
 use super::rows::Rule;
 use crate::Space;
-use crate::world::unread::is_unread;
-use crate::world::{At, Effect, Located, Problem, RewardForm, RewardRow, RewardSpec, RewardTerm, VarId};
+use crate::messages::number_text;
+use crate::world::{At, Effect, Name, Number, Problem, RewardForm, RewardRow, RewardSpec, RewardTerm, VarId, Written};
+
+/// The condition of a row, its location, and its payment.
+type PaidRule = ((Rule, Option<At>), f64);
 
 impl Check {
     /// Compiles all reward terms.
@@ -68,7 +71,7 @@ impl Check {
     /// Checks everything that does not depend on an invalid scope.
     fn broken_reward(&mut self, spec: &RewardSpec, listed: &Listed, name: &str) {
         self.pass_over();
-        let mut named: Vec<&Located<String>> = Vec::new();
+        let mut named: Vec<&String> = Vec::new();
         match &spec.form {
             RewardForm::Rows(rows) => {
                 named.extend(rows.iter().flat_map(|row| row.when.names()));
@@ -76,9 +79,9 @@ impl Check {
                 self.reward_rules(rows, &scope, name);
             }
             RewardForm::Sum { base, effects } => {
-                named.extend(effects.iter().map(|e| &e.parent));
+                named.extend(effects.iter().map(|e| &e.parent.value));
                 let scope = self.widened(listed, &named);
-                self.sum_parts(*base, effects, &scope, name);
+                self.sum_parts(base, effects, &scope, name);
             }
             RewardForm::Named(values) => {
                 if let &[id] = listed.ids.as_slice() {
@@ -97,6 +100,7 @@ impl Check {
         space: &Space,
         name: &str,
     ) -> Option<Vec<f64>> {
+        let before = self.errors();
         let table = match form {
             RewardForm::Unknown => return None,
             RewardForm::Table(table) if table.len() == space.len() => table.clone(),
@@ -114,25 +118,40 @@ impl Check {
                 if !self.flatten(nested, &levels, help, &mut table, &mut Vec::new()) {
                     return None;
                 }
-                table
+                // An unreadable number must not hide what is wrong with the others.
+                let numbers = table.iter().map(|number| self.read(number).unwrap_or(0.0)).collect();
+                if self.errors() > before {
+                    self.all_payable(numbers, spec, scope, space, name);
+                    return None;
+                }
+                numbers
             }
             RewardForm::Grid(grid) => self.reward_grid(grid, scope, space, &format!("the table of {name}"))?,
             RewardForm::Rows(rows) => self.reward_rows(rows, spec, scope, space, name)?,
             RewardForm::Named(values) => self.reward_named(values, spec, scope, name)?,
-            RewardForm::Sum { base, effects } => self.reward_sum(*base, effects, scope, space, name)?,
+            RewardForm::Sum { base, effects } => self.reward_sum(base, effects, scope, space, name)?,
         };
-        let before = self.errors();
+        self.all_payable(table, spec, scope, space, name)
+    }
+
+    /// Checks that all payments are finite and small enough to be summed; reports the first that is not.
+    fn all_payable(
+        &mut self,
+        table: Vec<f64>,
+        spec: &RewardSpec,
+        scope: &[VarId],
+        space: &Space,
+        name: &str,
+    ) -> Option<Vec<f64>> {
         for (index, &value) in table.iter().enumerate() {
-            if is_unread(value) {
-                self.pass_over();
-            } else if !value.is_finite() || value.abs() > MOST_PAID {
+            if !value.is_finite() || value.abs() > MOST_PAID {
                 let given = self.combination(scope, &space.digits(index));
                 let given = if given.is_empty() { String::new() } else { format!(" for {given}") };
                 self.amount(value, &format!("{name}{given}"), spec.at);
                 return None;
             }
         }
-        (self.errors() == before).then_some(table)
+        Some(table)
     }
 
     fn reward_rows(
@@ -143,27 +162,31 @@ impl Check {
         space: &Space,
         name: &str,
     ) -> Option<Vec<f64>> {
-        let rules = self.reward_rules(rows, scope, name)?;
+        let (rules, values): (Vec<(Rule, Option<At>)>, Vec<f64>) =
+            self.reward_rules(rows, scope, name)?.into_iter().unzip();
         let owners = self.owners(&format!("the table of {name}"), scope, space, &rules, spec.at)?;
         let mut table = vec![0.0; space.len()];
-        for (r, (row, (rule, _))) in rows.iter().zip(&rules).enumerate() {
+        for (r, (&value, (rule, _))) in values.iter().zip(&rules).enumerate() {
             rule.each(space, |index| {
                 if owners[index] == r as u32 {
-                    table[index] = row.value.value;
+                    table[index] = value;
                 }
             });
         }
         Some(table)
     }
 
-    /// The conditions of the rows; `None` if a condition or a payment is invalid.
-    fn reward_rules(&mut self, rows: &[RewardRow], scope: &[VarId], name: &str) -> Option<Vec<(Rule, Option<At>)>> {
+    /// The conditions and payments of the rows; `None` if one is invalid.
+    fn reward_rules(&mut self, rows: &[RewardRow], scope: &[VarId], name: &str) -> Option<Vec<PaidRule>> {
         let before = self.errors();
         let mut rules = Vec::with_capacity(rows.len());
         for row in rows {
-            self.amount(row.value.value, &format!("a value of {name}"), row.value.at.or(row.at));
-            if let Some(rule) = self.rule(&row.when, scope, &format!("scope of {name}")) {
-                rules.push((rule, row.at));
+            let value = self.read(&row.value.value);
+            if let Some(value) = value {
+                self.amount(value, &format!("a value of {name}"), row.value.at.or(row.at));
+            }
+            if let (Some(rule), Some(value)) = (self.rule(&row.when, scope, &format!("scope of {name}")), value) {
+                rules.push(((rule, row.at), value));
             }
         }
         (self.errors() == before).then_some(rules)
@@ -172,7 +195,7 @@ impl Check {
     /// `value = { yes = 3.5 }`: by the values of the only variable of the scope.
     fn reward_named(
         &mut self,
-        values: &[(Located<String>, Located<f64>)],
+        values: &[(Name, Number)],
         spec: &RewardSpec,
         scope: &[VarId],
         name: &str,
@@ -191,12 +214,14 @@ impl Check {
     }
 
     /// Payments by named values of a variable; other values pay nothing.
-    fn named_amounts(&mut self, values: &[(Located<String>, Located<f64>)], id: VarId, name: &str) -> Option<Vec<f64>> {
+    fn named_amounts(&mut self, values: &[(Name, Number)], id: VarId, name: &str) -> Option<Vec<f64>> {
         let before = self.errors();
         let mut table = vec![0.0; self.size(id)];
         for (value, amount) in values {
-            let good = self.amount(amount.value, &format!("a value of {name}"), amount.at);
-            if let Some(v) = self.value(id, value).filter(|_| good) {
+            let (value, amount) = (self.read_at(value), self.read_at(amount));
+            let amount = amount.filter(|amount| self.amount(amount.value, &format!("a value of {name}"), amount.at));
+            let value = value.and_then(|value| self.value(id, &value));
+            if let (Some(v), Some(amount)) = (value, amount) {
                 table[v] = amount.value;
             }
         }
@@ -205,13 +230,13 @@ impl Check {
 
     fn reward_sum(
         &mut self,
-        base: f64,
+        base: &Written<f64>,
         effects: &[Effect],
         scope: &[VarId],
         space: &Space,
         name: &str,
     ) -> Option<Vec<f64>> {
-        let added = self.sum_parts(base, effects, scope, name)?;
+        let (base, added) = self.sum_parts(base, effects, scope, name)?;
         let value = |index| {
             let effect = |(axis, amounts): (usize, &Vec<Vec<f64>>)| amounts[space.digit(index, axis)][0];
             base + added.iter().enumerate().map(effect).sum::<f64>()
@@ -219,21 +244,25 @@ impl Check {
         Some((0..space.len()).map(value).collect())
     }
 
-    /// The effects of a sum, which must be finite.
-    fn sum_parts(&mut self, base: f64, effects: &[Effect], scope: &[VarId], name: &str) -> Option<Vec<Vec<Vec<f64>>>> {
+    /// The base and the effects of a sum, which must be finite.
+    fn sum_parts(
+        &mut self,
+        base: &Written<f64>,
+        effects: &[Effect],
+        scope: &[VarId],
+        name: &str,
+    ) -> Option<(f64, Vec<Vec<Vec<f64>>>)> {
         let before = self.errors();
-        if is_unread(base) {
-            self.pass_over();
-        }
+        let base = self.read(base);
         let added = self.effects(effects, scope, &format!("scope of {name}"), Some(1));
         for effect in effects {
             let what = format!("the effect of {} = \"{}\"", effect.parent.value, effect.value.value);
-            // Amounts that are not numbers were already reported.
-            for &amount in effect.amounts.iter().filter(|a| a.is_infinite()) {
+            // Amounts that are unreadable or not a number were already reported.
+            for &amount in effect.amounts.iter().filter_map(Written::get).filter(|a| a.is_infinite()) {
                 self.finite(amount, &what, effect.at);
             }
         }
-        added.filter(|_| self.errors() == before)
+        base.zip(added).filter(|_| self.errors() == before)
     }
 
     /// Checks that every mean lies in the declared range; rounding errors are clamped.

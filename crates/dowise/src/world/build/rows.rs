@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::check::{Check, some_of};
+use super::check::Check;
 use crate::Space;
-use crate::world::unread;
-use crate::world::{At, Condition, CountSpec, Kind, Located, Pattern, Problem, VarId};
+use crate::messages::{nearest, some_of};
+use crate::world::{At, Condition, CountSpec, Kind, Located, Name, Pattern, Problem, VarId};
 
 /// The values of each axis that a pattern admits.
 pub(crate) type Masks = Vec<Vec<bool>>;
@@ -52,14 +52,15 @@ impl Check {
         let before = self.errors();
         let mut of: Vec<(usize, Vec<bool>)> = Vec::new();
         for (name, values) in &spec.of {
-            let Some(axis) = self.axis(name, ids, role) else { continue };
+            let Some(name) = self.read_at(name) else { continue };
+            let Some(axis) = self.axis(&name, ids, role) else { continue };
             if of.iter().any(|(a, _)| *a == axis) {
                 let message = format!("\"{}\" is counted twice", name.value);
                 self.push(Problem::error("duplicate-name", message).help("name it once").at(name.at));
             }
-            of.extend(self.mask(ids[axis], name, values).map(|mask| (axis, mask)));
+            of.extend(self.mask(ids[axis], &name, values).map(|mask| (axis, mask)));
         }
-        if spec.of.iter().any(|(name, _)| name.value == unread::NAME) {
+        if spec.of.iter().any(|(name, _)| name.value.get().is_none()) {
             return None; // their number is unknown
         }
         let all = spec.of.len() as u64;
@@ -98,13 +99,14 @@ impl Check {
         let before = self.errors();
         let mut seen = Vec::new();
         for (name, values) in when {
-            let Some(axis) = self.axis(name, ids, role) else { continue };
+            let Some(name) = self.read_at(name) else { continue };
+            let Some(axis) = self.axis(&name, ids, role) else { continue };
             if seen.contains(&axis) {
                 let message = format!("\"{}\" stands twice in `when`", name.value);
                 self.push(Problem::error("duplicate-name", message).help("put its values into one list").at(name.at));
             }
             seen.push(axis);
-            if let Some(mask) = self.mask(ids[axis], name, values) {
+            if let Some(mask) = self.mask(ids[axis], &name, values) {
                 masks[axis] = mask;
             }
         }
@@ -113,20 +115,16 @@ impl Check {
 
     /// The position of a name among `ids`; reports an unknown name.
     pub(crate) fn axis(&mut self, name: &Located<String>, ids: &[VarId], role: &str) -> Option<usize> {
-        if let Some(axis) = ids.iter().position(|&id| self.name(id) == name.value) {
+        if let Some(axis) = ids.iter().position(|&id| self.is_called(id, &name.value)) {
             return Some(axis);
         }
-        if name.value == unread::NAME {
-            self.pass_over();
-            return None;
-        }
-        let real = ids.iter().filter(|id| !self.stand_ins.contains(id));
+        let real = ids.iter().filter(|id| !self.stand_ins.contains_key(id));
         let names: Vec<String> = real.map(|&id| self.name(id).to_owned()).collect();
         let help = if self.index.contains_key(&name.value) && role.starts_with("state factors") {
             "only state factors may stand here".to_owned()
         } else if self.index.contains_key(&name.value) {
             format!("add it to the {}", role.split(" of ").next().unwrap_or(role))
-        } else if let Some(near) = super::check::nearest(&name.value, names.iter().map(String::as_str)) {
+        } else if let Some(near) = nearest(&name.value, names.iter().map(String::as_str)) {
             format!("did you mean \"{near}\"?")
         } else if names.is_empty() {
             format!("there are no {role}")
@@ -141,7 +139,7 @@ impl Check {
 
     /// The values of a variable that a list of names means; `*` means all, and comparisons follow the order of the
     /// values.
-    pub(crate) fn mask(&mut self, id: VarId, name: &Located<String>, values: &[Located<String>]) -> Option<Vec<bool>> {
+    pub(crate) fn mask(&mut self, id: VarId, name: &Located<String>, values: &[Name]) -> Option<Vec<bool>> {
         let before = self.errors();
         let mut mask = vec![false; self.size(id)];
         if values.is_empty() {
@@ -149,6 +147,7 @@ impl Check {
             self.push(Problem::error("empty-list", message).help("list some, or leave it out for all").at(name.at));
         }
         for value in values {
+            let Some(value) = self.read_at(value) else { continue };
             let own = self.variables[id.ix()].values.contains(&value.value);
             if value.value == "*" {
                 mask.fill(true);
@@ -162,7 +161,7 @@ impl Check {
                     self.push(Problem::error("empty-list", message).help(help).at(value.at));
                 }
                 mask.iter_mut().zip(admitted).for_each(|(m, a)| *m |= a);
-            } else if let Some(v) = self.value(id, value) {
+            } else if let Some(v) = self.value(id, &value) {
                 mask[v] = true;
             }
         }

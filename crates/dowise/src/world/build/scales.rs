@@ -1,6 +1,7 @@
 //! Warnings about rewards and costs of very different sizes, which rounding or confidence widths may hide.
 
-use super::check::{Check, number_text};
+use super::check::Check;
+use crate::messages::number_text;
 use crate::world::{At, Problem, RewardForm, World, WorldSpec};
 
 /// Ratio of a cost to the range of returns above which it is meant as a prohibition.
@@ -29,12 +30,13 @@ fn prohibitive(check: &mut Check, world: &World, spec: &WorldSpec) -> bool {
     let mut found = false;
     for variable in &spec.variables {
         for (value, cost) in &variable.costs {
-            if at_stake > 0.0 && cost.value > PROHIBITIVE * at_stake {
+            let amount = *cost.value.valid();
+            if at_stake > 0.0 && amount > PROHIBITIVE * at_stake {
                 let name = &variable.name.value;
                 let message = format!(
                     "the cost {} of {name} = \"{}\" is more than a million times what an episode can pay ({})",
-                    number_text(cost.value),
-                    value.value,
+                    number_text(amount),
+                    value.value.valid(),
                     number_text(at_stake)
                 );
                 let help = "if it is never to be set, forbid it with [[interventions.forbid]]: learners take the range of \
@@ -57,12 +59,12 @@ fn far_apart(check: &mut Check, world: &World, spec: &WorldSpec) {
         add_extremes(&mut amounts, &name, entries, least_too, said.at.or(said.name.at));
     }
     if let Some(range) = &spec.reward_range {
-        add_extremes(&mut amounts, "the range of the rewards", range.value.into_iter(), true, range.at);
+        add_extremes(&mut amounts, "the range of the rewards", range.value.valid().iter().copied(), true, range.at);
     }
     for variable in &spec.variables {
         for (value, cost) in &variable.costs {
-            let name = format!("the cost of {} = \"{}\"", variable.name.value, value.value);
-            add_extremes(&mut amounts, &name, [cost.value].into_iter(), true, cost.at);
+            let name = format!("the cost of {} = \"{}\"", variable.name.value, value.value.valid());
+            add_extremes(&mut amounts, &name, [*cost.value.valid()].into_iter(), true, cost.at);
         }
     }
     let by_size = |a: &&Amount, b: &&Amount| a.size.total_cmp(&b.size);

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{Check, number_text};
+use super::check::Check;
 use super::distribution::Mended;
 use crate::Space;
-use crate::world::unread::is_unread;
-use crate::world::{At, Condition, Kind, Located, Outcome, Problem, Start, StartPart, StartRow, StartSpec, VarId};
+use crate::messages::number_text;
+use crate::world::{
+    At, Condition, Kind, Located, Number, Outcome, Problem, Start, StartPart, StartRow, StartSpec, VarId,
+};
 
 impl Check {
     /// Compiles the initial-state distribution, without terminal states.
@@ -41,7 +43,7 @@ impl Check {
         let product = self.start_product(factors, state);
         let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
         for part in parts {
-            self.weight(&part.weight);
+            let weight = self.weight(&part.weight);
             let rule = self.rule(&part.when, state, "state factors of the world");
             let (Some(product), Some(rule)) = (&product, rule) else { continue };
             let mut matching: Vec<(usize, f64)> = Vec::new();
@@ -60,7 +62,7 @@ impl Check {
                 let help = "ask for less in `when`, or change the `start` of the state factors";
                 self.push(Problem::error("no-start", message).help(help).at(part.at));
             }
-            matching.iter().for_each(|&(s, p)| *weights.entry(s).or_insert(0.0) += part.weight.value * (p / total));
+            matching.iter().for_each(|&(s, p)| *weights.entry(s).or_insert(0.0) += weight * (p / total));
         }
         if self.errors() > before {
             return None;
@@ -68,14 +70,14 @@ impl Check {
         self.normalised(weights, parts.first().and_then(|p| p.weight.at))
     }
 
-    /// Checks that a weight is finite and nonnegative.
-    fn weight(&mut self, weight: &Located<f64>) {
-        if is_unread(weight.value) {
-            self.pass_over();
-        } else if !weight.value.is_finite() || weight.value < 0.0 {
+    /// A weight, which must be finite and nonnegative; 0 if it is unreadable.
+    fn weight(&mut self, weight: &Number) -> f64 {
+        let Some(weight) = self.read_at(weight) else { return 0.0 };
+        if !weight.value.is_finite() || weight.value < 0.0 {
             let message = format!("the weight of a starting state is {}", number_text(weight.value));
             self.push(Problem::error("not-a-number", message).help("write a number of 0 or more").at(weight.at));
         }
+        weight.value
     }
 
     fn start_product(&mut self, factors: &[(Located<String>, Outcome)], state: &[VarId]) -> Option<Vec<Vec<f64>>> {
@@ -85,11 +87,11 @@ impl Check {
             let Some(id) = self.variable(name, &[Kind::State], "the start") else { continue };
             let Some(position) = state.iter().position(|&s| s == id) else { continue };
             let what = format!("probabilities of \"{}\" at the start", name.value);
-            let Some(mut row) = self.plain_outcome(outcome, &[id], &what, name.at) else { continue };
+            let Some(row) = self.plain_outcome(outcome, &[id], &what, name.at) else { continue };
             let mut mended = Mended::default();
-            self.distribution(&mut row, |_| what.clone(), name.at, &mut mended);
+            let row = self.written_distribution(&row, |_| what.clone(), name.at, &mut mended);
             self.note_mended(&format!("the start of \"{}\"", name.value), &mended);
-            if product[position].replace(row).is_some() {
+            if product[position].replace(row.unwrap_or_default()).is_some() {
                 let message = format!("the start of \"{}\" is given twice", name.value);
                 self.push(Problem::error("duplicate-name", message).help("take one out").at(name.at));
             }
@@ -112,8 +114,10 @@ impl Check {
             let mut digits: Vec<Option<usize>> = vec![None; state.len()];
             let of_row = self.errors();
             for (name, value) in &row.state {
-                let Some(id) = self.variable(name, &[Kind::State], "the start") else { continue };
-                let Some(value) = self.value(id, value) else { continue };
+                let Some(name) = self.read_at(name) else { continue };
+                let Some(id) = self.variable(&name, &[Kind::State], "the start") else { continue };
+                let Some(value) = self.read_at(value) else { continue };
+                let Some(value) = self.value(id, &value) else { continue };
                 let Some(position) = state.iter().position(|&s| s == id) else { continue };
                 if digits[position].replace(value).is_some() {
                     let message = format!("\"{}\" stands twice in one starting state", name.value);
@@ -121,7 +125,7 @@ impl Check {
                 }
             }
             let named = self.errors() == of_row;
-            self.weight(&row.weight);
+            let weight = self.weight(&row.weight);
             let given: Option<Vec<usize>> = digits.iter().copied().collect();
             match given {
                 Some(digits) if ended.is_some_and(|ended| ended[space.index(&digits)]) => {
@@ -131,7 +135,7 @@ impl Check {
                     let help = "start elsewhere, or change `ends`";
                     self.push(Problem::error("no-start", message).help(help).at(at));
                 }
-                Some(digits) => *weights.entry(space.index(&digits)).or_insert(0.0) += row.weight.value,
+                Some(digits) => *weights.entry(space.index(&digits)).or_insert(0.0) += weight,
                 None if named => {
                     let missing = digits.iter().position(Option::is_none).unwrap_or(0);
                     let message = format!("a starting state does not say \"{}\"", self.name(state[missing]));

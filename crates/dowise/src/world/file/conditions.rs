@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::node::{Node, Reader, entries};
-use crate::world::{Condition, CountSpec, Located, Pattern, Problem, unread};
+use crate::world::{Condition, CountSpec, Located, Name, Pattern, Problem, Written};
 
 impl Reader<'_> {
     /// `when` and `count` of a table that may have both.
@@ -42,19 +42,19 @@ impl Reader<'_> {
         for (key, value) in entries(table) {
             let what = format!("`{}` in {what}", key.get_ref());
             let values = self.pattern_values(value, &what);
-            pattern.push((self.key(key), values));
+            pattern.push((self.key(key).into(), values));
         }
         pattern
     }
 
-    fn pattern_values(&mut self, value: &Node<'_>, what: &str) -> Vec<Located<String>> {
+    fn pattern_values(&mut self, value: &Node<'_>, what: &str) -> Vec<Name> {
         match value.get_ref() {
-            DeValue::Array(_) => self.names_or_unread(value, what),
+            DeValue::Array(_) => self.written_names(value, what),
             DeValue::Table(_) | DeValue::Float(_) | DeValue::Datetime(_) => {
                 self.wrong(value, what, "a name or a list of names");
-                vec![unread::NAME.into()]
+                vec![Written::UNREAD.into()]
             }
-            _ => vec![self.name_or_unread(value, what)],
+            _ => vec![self.written_name(value, what)],
         }
     }
 
@@ -73,7 +73,7 @@ impl Reader<'_> {
         let of = match (of.get_ref(), table.get("are")) {
             (DeValue::Array(_), Some(are)) => {
                 let values = self.pattern_values(are, &format!("`are` in {what}"));
-                let names = self.names_or_unread(of, &format!("`of` in {what}"));
+                let names = self.written_names(of, &format!("`of` in {what}"));
                 names.into_iter().map(|name| (name, values.clone())).collect()
             }
             (DeValue::Array(_), None) => {
@@ -81,7 +81,7 @@ impl Reader<'_> {
                 if !self.misspelt(table, "are") {
                     self.missing(&what, "are", help, node.span());
                 }
-                let names = self.names_or_unread(of, &format!("`of` in {what}"));
+                let names = self.written_names(of, &format!("`of` in {what}"));
                 names.into_iter().map(|name| (name, vec!["*".into()])).collect()
             }
             (_, Some(are)) => {
@@ -128,7 +128,7 @@ impl Reader<'_> {
     }
 }
 
-/// Placeholder of an unreadable condition.
-fn unread_entry() -> (Located<String>, Vec<Located<String>>) {
-    (unread::NAME.into(), vec!["*".into()])
+/// An unreadable condition.
+pub(super) fn unread_entry() -> (Name, Vec<Name>) {
+    (Written::UNREAD.into(), vec!["*".into()])
 }

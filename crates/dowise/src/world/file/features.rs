@@ -3,7 +3,8 @@
 use toml::de::DeTable;
 
 use super::node::{Node, Reader};
-use crate::world::{FeatureForm, FeatureSpec, Located, Problem, nearest};
+use crate::messages::nearest;
+use crate::world::{FeatureForm, FeatureSpec, Located, Problem};
 
 const KINDS: [&str; 6] = ["one-hot", "factors", "polynomial", "radial", "table", "mean"];
 

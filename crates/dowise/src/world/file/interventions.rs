@@ -2,8 +2,10 @@
 
 use toml::de::DeValue;
 
+use super::conditions::unread_entry;
 use super::node::{Node, Reader, entries};
-use crate::world::{ForbidSpec, InterventionSpec, Located, Problem, SetSpec, nearest, unread};
+use crate::messages::nearest;
+use crate::world::{ForbidSpec, InterventionSpec, Located, Name, Problem, SetSpec, Written};
 
 impl Reader<'_> {
     pub(super) fn interventions(&mut self, node: &Node<'_>) -> InterventionSpec {
@@ -61,12 +63,12 @@ impl Reader<'_> {
     }
 
     /// `{ subject = "emoji", discount = "10%" }`
-    pub(super) fn pairs(&mut self, node: &Node<'_>, what: &str) -> Vec<(Located<String>, Located<String>)> {
-        let Some(table) = self.table(node, what) else { return vec![(unread::NAME.into(), unread::NAME.into())] };
+    pub(super) fn pairs(&mut self, node: &Node<'_>, what: &str) -> Vec<(Name, Name)> {
+        let Some(table) = self.table(node, what) else { return vec![(Written::UNREAD.into(), Written::UNREAD.into())] };
         let mut pairs = Vec::new();
         for (key, value) in entries(table) {
-            let value = self.name_or_unread(value, &format!("`{}` in {what}", key.get_ref()));
-            pairs.push((self.key(key), value));
+            let value = self.written_name(value, &format!("`{}` in {what}", key.get_ref()));
+            pairs.push((self.key(key).into(), value));
         }
         pairs
     }
@@ -77,7 +79,7 @@ impl Reader<'_> {
         self.known_keys(table, what, &["when", "levers"]);
         let mut part = |key: &str| match table.get(key) {
             Some(node) => self.pattern(node, &format!("`{key}` of {what}")),
-            None if self.misspelt(table, key) => vec![(unread::NAME.into(), vec!["*".into()])],
+            None if self.misspelt(table, key) => vec![unread_entry()],
             None => Vec::new(),
         };
         let (when, levers) = (part("when"), part("levers"));

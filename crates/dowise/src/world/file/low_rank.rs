@@ -70,8 +70,13 @@ impl Reader<'_> {
                 continue;
             }
             let acts = |kind: Kind| matches!(kind, Kind::State | Kind::Key);
-            let parents = spec.variables.iter().filter(|v| acts(v.kind)).map(|v| v.name.clone()).collect();
-            let children = vec![name.clone()];
+            let parents = spec
+                .variables
+                .iter()
+                .filter(|v| v.kind.get().copied().is_some_and(acts))
+                .map(|v| v.name.clone().into())
+                .collect();
+            let children = vec![name.clone().into()];
             spec.transitions.push(MechanismSpec { children, parents, form: Form::LowRank, learn: None, at: name.at });
         }
     }

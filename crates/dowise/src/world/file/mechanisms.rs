@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::node::{Node, Reader, entries, number_of};
-use crate::world::{Condition, Effect, Form, Located, Nested, Outcome, Problem, RowSpec, unread};
+use crate::world::{Condition, Effect, Form, Located, Nested, Outcome, Problem, RowSpec, Written};
 
 /// The keys that give a mechanism its numbers.
 pub(super) const FORMS: [&str; 5] = ["p", "rows", "csv", "noisy_or", "logit"];
@@ -68,9 +68,9 @@ impl Reader<'_> {
     pub(super) fn nested(&mut self, node: &Node<'_>, what: &str) -> Located<Nested> {
         let value = match node.get_ref() {
             DeValue::Array(items) => Nested::List(items.iter().map(|item| self.nested(item, what)).collect()),
-            value => Nested::Number(number_of(value).unwrap_or_else(|| {
+            value => Nested::Number(number_of(value).map(Written::from).unwrap_or_else(|| {
                 self.wrong(node, what, "a number or a list");
-                unread::NUMBER
+                Written::UNREAD
             })),
         };
         Located::new(value, self.place(node.span()))
@@ -99,7 +99,7 @@ impl Reader<'_> {
             }
             return RowSpec { when, outcome: unread_outcome(), at };
         };
-        let of = row.get("of").map(|n| (n, self.name_or_unread(n, &format!("`of` in {what}"))));
+        let of = row.get("of").map(|n| (n, self.written_name(n, &format!("`of` in {what}"))));
         if let Some((of, _)) = of.as_ref().filter(|_| key != "shift") {
             let problem = Problem::error("unknown-key", format!("{what} has `of` without `shift`"));
             self.push(problem.help("`of` says relative to which parent `shift` moves").at(self.place(of.span())));
@@ -107,8 +107,8 @@ impl Reader<'_> {
         let inner = format!("`{key}` in {what}");
         let outcome = match key {
             "p" => self.outcome_p(value, &inner),
-            "is" => Outcome::Is(self.name_or_unread(value, &inner)),
-            "same_as" => Outcome::SameAs(self.name_or_unread(value, &inner)),
+            "is" => Outcome::Is(self.written_name(value, &inner)),
+            "same_as" => Outcome::SameAs(self.written_name(value, &inner)),
             "shift" => Outcome::Shift { of: of.map(|(_, name)| name), by: self.shift(value, &inner) },
             "logit" => self.logit(value, &inner).map_or_else(unread_outcome, |form| Outcome::Form(Box::new(form))),
             "noisy_or" => {
@@ -122,28 +122,28 @@ impl Reader<'_> {
     /// A list of probabilities, or a table of them by value.
     pub(super) fn outcome_p(&mut self, node: &Node<'_>, what: &str) -> Outcome {
         let DeValue::Table(table) = node.get_ref() else {
-            return Outcome::Probabilities(self.numbers_or_unread(node, what));
+            return Outcome::Probabilities(self.written_numbers(node, what));
         };
         let mut named = Vec::new();
         for (key, value) in entries(table) {
-            let p = self.number_or_unread(value, &format!("`{}` in {what}", key.get_ref()));
-            named.push((self.key(key), Located::new(p, self.place(value.span()))));
+            let p = self.written_number(value, &format!("`{}` in {what}", key.get_ref()));
+            named.push((self.key(key).into(), p));
         }
         Outcome::Named(named)
     }
 
-    fn shift(&mut self, node: &Node<'_>, what: &str) -> Vec<(i64, f64)> {
-        let Some(table) = self.table(node, what) else { return vec![(0, unread::NUMBER)] };
+    fn shift(&mut self, node: &Node<'_>, what: &str) -> Vec<(i64, Written<f64>)> {
+        let Some(table) = self.table(node, what) else { return vec![(0, Written::UNREAD)] };
         let mut by = Vec::new();
         for (key, value) in entries(table) {
             let Ok(places) = key.get_ref().parse::<i64>() else {
                 let message = format!("`{}` in {what} is not a number of places", key.get_ref());
                 let help = "write whole numbers, such as { \"-1\" = 0.2, \"0\" = 0.8 }";
                 self.push(Problem::error("wrong-type", message).help(help).at(self.place(key.span())));
-                by.push((0, unread::NUMBER));
+                by.push((0, Written::UNREAD));
                 continue;
             };
-            by.push((places, self.number_or_unread(value, &format!("`{}` in {what}", key.get_ref()))));
+            by.push((places, self.written_number(value, &format!("`{}` in {what}", key.get_ref())).value));
         }
         by
     }
@@ -166,10 +166,10 @@ impl Reader<'_> {
         effects
     }
 
-    fn amounts(&mut self, node: &Node<'_>, what: &str) -> Vec<f64> {
+    fn amounts(&mut self, node: &Node<'_>, what: &str) -> Vec<Written<f64>> {
         match node.get_ref() {
-            DeValue::Array(_) => self.numbers_or_unread(node, what),
-            _ => vec![self.number_or_unread(node, what)],
+            DeValue::Array(_) => self.written_numbers(node, what),
+            _ => vec![self.written_number(node, what).value],
         }
     }
 
@@ -177,9 +177,7 @@ impl Reader<'_> {
         let table = self.table(node, what)?;
         self.known_keys(table, what, &["leak", "effects"]);
         let leak = match table.get("leak") {
-            Some(node) => {
-                Located::new(self.number_or_unread(node, &format!("`leak` in {what}")), self.place(node.span()))
-            }
+            Some(node) => self.written_number(node, &format!("`leak` in {what}")),
             None => 0.0.into(),
         };
         Some(Form::NoisyOr { leak, effects: self.effects(table, what) })
@@ -194,19 +192,19 @@ impl Reader<'_> {
                 if !self.misspelt(table, "base") {
                     self.missing(what, "base", "add the score without any effect, such as `base = 0.0`", node.span());
                 }
-                vec![unread::NUMBER]
+                vec![Written::UNREAD]
             }
         };
         Some(Form::Logit { base, effects: self.effects(table, what) })
     }
 }
 
-/// Placeholder of an unreadable form.
+/// An unreadable form.
 pub(super) fn unread_form() -> Form {
-    Form::Nested(Nested::Number(unread::NUMBER).into())
+    Form::Nested(Nested::Number(Written::UNREAD).into())
 }
 
-/// Placeholder of an unreadable outcome.
+/// An unreadable outcome.
 fn unread_outcome() -> Outcome {
-    Outcome::Probabilities(vec![unread::NUMBER])
+    Outcome::Probabilities(vec![Written::UNREAD])
 }

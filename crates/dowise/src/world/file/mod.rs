@@ -25,7 +25,7 @@ use self::node::{Node, Reader};
 use self::text::{room_for, text_of};
 use crate::world::{
     At, EndSpec, FeatureSpec, Located, LowRankSpec, Problem, Severity, Source, StartSpec, World, WorldError, WorldSpec,
-    unread,
+    Written,
 };
 
 impl World {
@@ -187,7 +187,7 @@ impl Reader<'_> {
             name: top.get("name").and_then(|n| self.text(n, "`name`")).unwrap_or_default(),
             about: top.get("about").and_then(|n| self.text(n, "`about`")).unwrap_or_default(),
             horizon: self.horizon(top),
-            discount: top.get("discount").and_then(|n| self.discount(n)),
+            discount: top.get("discount").map(|n| self.written_number(n, "`discount`")),
             ends: top.get("ends").map(|n| self.ends(n)).unwrap_or_default(),
             variables: Vec::new(),
             transitions: Vec::new(),
@@ -221,10 +221,6 @@ impl Reader<'_> {
         }
     }
 
-    fn discount(&mut self, node: &Node<'_>) -> Option<Located<f64>> {
-        Some(Located::new(self.number_or_unread(node, "`discount`"), self.place(node.span())))
-    }
-
     /// `ends = { when = { … } }`, or a list of these: any of them.
     fn ends(&mut self, node: &Node<'_>) -> Vec<EndSpec> {
         let items: Vec<&Node<'_>> = match node.get_ref() {
@@ -252,16 +248,16 @@ impl Reader<'_> {
         Some(EndSpec { when: self.condition(table, "`ends`"), at: self.place(node.span()) })
     }
 
-    fn horizon(&mut self, top: &DeTable<'_>) -> Located<u64> {
+    fn horizon(&mut self, top: &DeTable<'_>) -> Located<Written<u64>> {
         let Some(node) = top.get("horizon") else {
             if self.misspelt(top, "horizon") {
-                return unread::HORIZON.into();
+                return Written::UNREAD.into();
             }
             let problem = Problem::error("missing-key", "`horizon` is missing");
             self.push(
                 problem.help("add the number of steps of an episode, such as `horizon = 10`").at(self.place(0..0)),
             );
-            return unread::HORIZON.into();
+            return Written::UNREAD.into();
         };
         let steps = self.whole(node, "`horizon`");
         if let Some(steps) = steps.filter(|&steps| steps < 0) {
@@ -270,6 +266,6 @@ impl Reader<'_> {
                 Problem::error("horizon", message).help("an episode has at least one step").at(self.place(node.span())),
             );
         }
-        Located::new(steps.and_then(|s| u64::try_from(s).ok()).unwrap_or(unread::HORIZON), self.place(node.span()))
+        Located::of(steps.and_then(|s| u64::try_from(s).ok()), self.place(node.span()))
     }
 }

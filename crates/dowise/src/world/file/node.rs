@@ -6,17 +6,16 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeInteger, DeString, DeTable, DeValue};
 
-use crate::world::{At, Located, Problem, Severity, Source, WorldError, nearest, unread};
+use crate::diagnostics::Problems;
+use crate::messages::nearest;
+use crate::world::{At, Located, Name, Number, Problem, Source, WorldError, Written};
 
 /// A value with its location.
 pub(crate) type Node<'i> = Spanned<DeValue<'i>>;
 
-/// Maximum number of reported problems.
-const MOST_PROBLEMS: usize = 100;
-
 /// Sources and problems so far.
 pub(crate) struct Reader<'d> {
-    problems: Vec<Problem>,
+    problems: Problems,
     pub(crate) sources: Vec<Source>,
     pub(crate) dir: Option<&'d Path>,
     /// Number of values so far that were declared by count.
@@ -25,32 +24,31 @@ pub(crate) struct Reader<'d> {
 
 impl<'d> Reader<'d> {
     pub(crate) fn new(source: Source, dir: Option<&'d Path>) -> Self {
-        Reader { problems: Vec::new(), sources: vec![source], dir, n_values: 0 }
+        Reader { problems: Problems::default(), sources: vec![source], dir, n_values: 0 }
     }
 
     pub(crate) fn push(&mut self, problem: Problem) {
-        if self.problems.len() < MOST_PROBLEMS {
-            self.problems.push(problem);
-        }
+        self.problems.push(problem);
     }
 
     /// Number of problems so far.
     pub(crate) fn n_problems(&self) -> usize {
-        self.problems.len()
+        self.problems.listed()
     }
 
     pub(crate) fn failed(&self) -> bool {
-        self.problems.iter().any(|p| p.severity == Severity::Error)
+        self.problems.errors() > 0
     }
 
     /// All problems, in the order of the file.
-    pub(crate) fn fail(mut self) -> WorldError {
-        self.problems.sort_by_key(|p| p.at.map_or((0, 0), |at| (at.source, at.start)));
-        WorldError { problems: self.problems, sources: self.sources }
+    pub(crate) fn fail(self) -> WorldError {
+        let mut problems = self.problems.into_list();
+        problems.sort_by_key(|p| p.at.map_or((0, 0), |at| (at.source, at.start)));
+        WorldError { problems, sources: self.sources }
     }
 
     pub(crate) fn done(self) -> (Vec<Problem>, Vec<Source>) {
-        (self.problems, self.sources)
+        (self.problems.into_list(), self.sources)
     }
 
     /// A location in the world file.
@@ -136,33 +134,33 @@ impl<'d> Reader<'d> {
         number
     }
 
-    /// A number, or its placeholder.
-    pub(crate) fn number_or_unread(&mut self, node: &Node<'_>, what: &str) -> f64 {
-        self.number(node, what).unwrap_or(unread::NUMBER)
+    /// A number, readable or not.
+    pub(crate) fn written_number(&mut self, node: &Node<'_>, what: &str) -> Number {
+        Located::of(self.number(node, what), self.place(node.span()))
     }
 
-    /// A list of numbers or placeholders; a single placeholder if it is not a list.
-    pub(crate) fn numbers_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<f64> {
-        let Some(items) = self.list(node, what, "numbers") else { return vec![unread::NUMBER] };
-        items.iter().map(|item| self.number_or_unread(item, what)).collect()
+    /// A list of numbers, readable or not; a single unreadable one if it is not a list.
+    pub(crate) fn written_numbers(&mut self, node: &Node<'_>, what: &str) -> Vec<Written<f64>> {
+        let Some(items) = self.list(node, what, "numbers") else { return vec![Written::UNREAD] };
+        items.iter().map(|item| self.written_number(item, what).value).collect()
     }
 
-    /// The name of a variable or a value, or its placeholder.
-    pub(crate) fn name_or_unread(&mut self, node: &Node<'_>, what: &str) -> Located<String> {
-        self.name(node, what).unwrap_or_else(|| unread::NAME.into())
+    /// The name of a variable or a value, readable or not.
+    pub(crate) fn written_name(&mut self, node: &Node<'_>, what: &str) -> Name {
+        self.name(node, what).map_or(Written::UNREAD.into(), Name::from)
     }
 
-    /// Names or placeholders; a single placeholder if it is not a list.
-    pub(crate) fn names_or_unread(&mut self, node: &Node<'_>, what: &str) -> Vec<Located<String>> {
-        let Some(items) = self.list(node, what, "names") else { return vec![unread::NAME.into()] };
-        items.iter().map(|item| self.name_or_unread(item, what)).collect()
+    /// Names, readable or not; a single unreadable one if it is not a list.
+    pub(crate) fn written_names(&mut self, node: &Node<'_>, what: &str) -> Vec<Name> {
+        let Some(items) = self.list(node, what, "names") else { return vec![Written::UNREAD.into()] };
+        items.iter().map(|item| self.written_name(item, what)).collect()
     }
 
-    /// The names under a key; a placeholder if the key is misspelt, which is reported separately.
-    pub(crate) fn names_under(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Vec<Located<String>> {
+    /// The names under a key; an unreadable one if the key is misspelt, which is reported separately.
+    pub(crate) fn names_under(&mut self, table: &DeTable<'_>, key: &str, what: &str) -> Vec<Name> {
         match table.get(key) {
-            Some(node) => self.names_or_unread(node, &format!("`{key}` of {what}")),
-            None if self.misspelt(table, key) => vec![unread::NAME.into()],
+            Some(node) => self.written_names(node, &format!("`{key}` of {what}")),
+            None if self.misspelt(table, key) => vec![Written::UNREAD.into()],
             None => Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 use toml::de::DeTable;
 
 use super::node::{Node, Reader, entries};
-use crate::world::{Condition, Located, Nested, Problem, RewardForm, RewardRow, RewardSpec, WorldSpec, unread};
+use crate::world::{Condition, Located, Nested, Problem, RewardForm, RewardRow, RewardSpec, WorldSpec, Written};
 
 const FORMS: [&str; 4] = ["value", "rows", "csv", "sum"];
 
@@ -18,7 +18,7 @@ impl Reader<'_> {
         }
         let Some(table) = top.get("rewards").and_then(|node| self.table(node, "[rewards]")) else { return };
         self.known_keys(table, "[rewards]", &["range"]);
-        spec.reward_range = table.get("range").and_then(|node| self.range(node, "`range` of [rewards]"));
+        spec.reward_range = table.get("range").map(|node| self.range(node, "`range` of [rewards]"));
     }
 
     fn reward(&mut self, table: &DeTable<'_>, name: Located<String>, what: &str) -> RewardSpec {
@@ -26,7 +26,7 @@ impl Reader<'_> {
         self.at_most_one(table, what, &FORMS);
         let found = FORMS.iter().find_map(|k| Some((*k, table.get(*k)?)));
         // An unreadable reward is not an unknown one.
-        let unread = || RewardForm::Nested(Nested::Number(unread::NUMBER).into());
+        let unread = || RewardForm::Nested(Nested::Number(Written::UNREAD).into());
         let form = match found {
             Some((key, node)) => self.reward_form(key, node, &format!("`{key}` of {what}")).unwrap_or_else(unread),
             None if FORMS.iter().any(|key| self.misspelt(table, key)) => unread(),
@@ -40,7 +40,7 @@ impl Reader<'_> {
             name,
             scope,
             form,
-            range: table.get("range").and_then(|node| self.range(node, &format!("`range` of {what}"))),
+            range: table.get("range").map(|node| self.range(node, &format!("`range` of {what}"))),
             random: random.unwrap_or(false),
             learn: learn.unwrap_or(false),
             at,
@@ -59,7 +59,9 @@ impl Reader<'_> {
             "sum" => {
                 let table = self.table(node, what)?;
                 self.known_keys(table, what, &["base", "effects"]);
-                let base = table.get("base").map_or(0.0, |n| self.number_or_unread(n, &format!("`base` in {what}")));
+                let base = table
+                    .get("base")
+                    .map_or(0.0.into(), |n| self.written_number(n, &format!("`base` in {what}")).value);
                 Some(RewardForm::Sum { base, effects: self.effects(table, what) })
             }
             _ => unreachable!("invariant: every key of FORMS has a reader, `{key}` has none"),
@@ -70,34 +72,31 @@ impl Reader<'_> {
         let what = format!("a row in {what}");
         let at = self.place(node.span());
         let Some(row) = self.table(node, &what) else {
-            return RewardRow { when: Condition::default(), value: unread::NUMBER.into(), at };
+            return RewardRow { when: Condition::default(), value: Written::UNREAD.into(), at };
         };
         self.known_keys(row, &what, &["when", "count", "value"]);
         let when = self.condition(row, &what);
         let value = match row.get("value") {
-            Some(value) => {
-                Located::new(self.number_or_unread(value, &format!("`value` in {what}")), self.place(value.span()))
-            }
+            Some(value) => self.written_number(value, &format!("`value` in {what}")),
             None => {
                 if !self.misspelt(row, "value") {
                     self.missing(&what, "value", "add the reward, such as `value = 1.0`", node.span());
                 }
-                unread::NUMBER.into()
+                Written::UNREAD.into()
             }
         };
         RewardRow { when, value, at }
     }
 
-    /// The range of a reward, or its placeholder, which prevents further messages about a missing range.
-    fn range(&mut self, node: &Node<'_>, what: &str) -> Option<Located<[f64; 2]>> {
+    /// The range of a reward; an unreadable one prevents further messages about a missing range.
+    fn range(&mut self, node: &Node<'_>, what: &str) -> Located<Written<[f64; 2]>> {
         let at = self.place(node.span());
-        let unread = Some(Located::new([unread::NUMBER; 2], at));
-        let Some(numbers) = self.numbers(node, what) else { return unread };
-        let &[lo, hi] = numbers.as_slice() else {
+        let numbers = self.numbers(node, what);
+        let ends = numbers.as_deref().and_then(|numbers| <[f64; 2]>::try_from(numbers).ok());
+        if let (Some(numbers), None) = (&numbers, ends) {
             let message = format!("{what}: expected two numbers, the least and the greatest, found {}", numbers.len());
             self.push(Problem::error("wrong-type", message).at(at));
-            return unread;
-        };
-        Some(Located::new([lo, hi], at))
+        }
+        Located::of(ends, at)
     }
 }

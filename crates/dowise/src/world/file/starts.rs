@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::node::{Node, Reader, entries};
-use crate::world::{Located, Outcome, Problem, StartPart, StartRow, StartSpec, WorldSpec, unread};
+use crate::world::{Located, Outcome, Problem, StartPart, StartRow, StartSpec, WorldSpec, Written};
 
 /// One entry of [[start]].
 enum Entry {
@@ -64,7 +64,7 @@ impl Reader<'_> {
                     self.wrong(node, &what, "a value, probabilities or \"uniform\"");
                     None
                 }
-                _ => self.name(node, &what).map(Outcome::Is),
+                _ => self.name(node, &what).map(|name| Outcome::Is(name.into())),
             };
             factors.extend(outcome.map(|o| (Located::new(key.get_ref().to_string(), self.place(node.span())), o)));
         }
@@ -75,10 +75,8 @@ impl Reader<'_> {
         let table = self.table(node, what)?;
         self.known_keys(table, what, &["state", "when", "count", "weight"]);
         let weight = match table.get("weight") {
-            Some(node) => {
-                Located::new(self.number_or_unread(node, &format!("`weight` of {what}")), self.place(node.span()))
-            }
-            None => Located::new(1.0, self.place(node.span())),
+            Some(node) => self.written_number(node, &format!("`weight` of {what}")),
+            None => Located::of(Some(1.0), self.place(node.span())),
         };
         self.at_most_one(table, what, &["state", "when"]);
         self.at_most_one(table, what, &["state", "count"]);
@@ -91,7 +89,8 @@ impl Reader<'_> {
             if !["state", "when", "count"].iter().any(|key| self.misspelt(table, key)) {
                 self.missing(what, "state", help, node.span());
             }
-            return Some(Entry::State(StartRow { state: vec![(unread::NAME.into(), unread::NAME.into())], weight }));
+            let unread = (Written::UNREAD.into(), Written::UNREAD.into());
+            return Some(Entry::State(StartRow { state: vec![unread], weight }));
         };
         let state = self.pairs(state, &format!("`state` of {what}"));
         Some(Entry::State(StartRow { state, weight }))

@@ -5,9 +5,10 @@ use toml::de::{DeTable, DeValue};
 use super::KEYS;
 use super::mechanisms::{FORMS, unread_form};
 use super::node::{Node, Reader, entries, whole_of};
+use crate::messages::nearest;
 use crate::world::{
-    Form, Kind, Located, MOST_VALUES, MOST_VALUES_IN_ALL, MechanismSpec, Problem, VariableSpec, WorldSpec, nearest,
-    too_many_values, unread,
+    Form, Kind, Located, MOST_VALUES, MOST_VALUES_IN_ALL, MechanismSpec, Name, Number, Problem, VariableSpec,
+    WorldSpec, Written, too_many_values,
 };
 
 impl Reader<'_> {
@@ -25,7 +26,7 @@ impl Reader<'_> {
                     let name = self.key(key);
                     match self.table(node, &what) {
                         Some(section) => self.variable(section, kind, name, &what, spec),
-                        None => spec.variables.push(unread_variable(name, kind)),
+                        None => spec.variables.push(unread_variable(name, kind.into())),
                     }
                 }
             }
@@ -37,9 +38,7 @@ impl Reader<'_> {
         }) {
             for (key, _) in node.get_ref().as_table().map(entries).unwrap_or_default() {
                 if !spec.variables.iter().any(|v| v.name.value == key.get_ref().as_ref()) {
-                    let mut variable = unread_variable(self.key(key), Kind::Hidden);
-                    variable.values = vec![unread::NAME.into(); unread::KINDLESS];
-                    spec.variables.push(variable);
+                    spec.variables.push(unread_variable(self.key(key), Written::UNREAD));
                 }
             }
         }
@@ -61,13 +60,13 @@ impl Reader<'_> {
         self.known_keys_or_persistent(section, kind, what, own);
         let values = match section.get("values") {
             Some(node) => {
-                self.values(node, &format!("`values` of {what}")).unwrap_or_else(|| vec![unread::NAME.into()])
+                self.values(node, &format!("`values` of {what}")).unwrap_or_else(|| vec![Written::UNREAD.into()])
             }
             None => {
                 if let Some(at) = name.at.filter(|_| !self.misspelt(section, "values")) {
                     self.missing(what, "values", "add them, such as `values = [\"no\", \"yes\"]`", at.start..at.end);
                 }
-                vec![unread::NAME.into()]
+                vec![Written::UNREAD.into()]
             }
         };
         let values_at = section.get("values").and_then(|node| self.place(node.span()));
@@ -84,7 +83,7 @@ impl Reader<'_> {
         };
         if form_given || section.get(inputs).is_some() || self.misspelt(section, inputs) {
             let parents = match section.get("scope").filter(|_| kind != Kind::State && section.get(inputs).is_none()) {
-                Some(_) => vec![unread::NAME.into()], // meant as its parents, and rejected
+                Some(_) => vec![Written::UNREAD.into()], // meant as its parents, and rejected
                 None => self.names_under(section, inputs, what),
             };
             let form = match section.get("next") {
@@ -95,10 +94,16 @@ impl Reader<'_> {
             };
             let at = section.get("next").and_then(|n| self.place(n.span())).or(name.at);
             let learn = section.get("learn").filter(|_| kind != Kind::State).and_then(|n| self.learn(n, what));
-            let mechanism = MechanismSpec { children: vec![name.clone()], parents, form, learn, at };
+            let mechanism = MechanismSpec { children: vec![name.clone().into()], parents, form, learn, at };
             if kind == Kind::State { &mut spec.transitions } else { &mut spec.mechanisms }.push(mechanism);
         }
-        spec.variables.push(VariableSpec { name, kind, values, values_at, costs: costs.unwrap_or_default() });
+        spec.variables.push(VariableSpec {
+            name,
+            kind: kind.into(),
+            values,
+            values_at,
+            costs: costs.unwrap_or_default(),
+        });
     }
 
     /// Checks that every key is known; keys of persistent variables are rejected by name for other kinds.
@@ -119,8 +124,8 @@ impl Reader<'_> {
     }
 
     /// A list of names, or a number n for the names 0 to n − 1.
-    fn values(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<Located<String>>> {
-        let DeValue::Integer(number) = node.get_ref() else { return Some(self.names_or_unread(node, what)) };
+    fn values(&mut self, node: &Node<'_>, what: &str) -> Option<Vec<Name>> {
+        let DeValue::Integer(number) = node.get_ref() else { return Some(self.written_names(node, what)) };
         match whole_of(number).and_then(|n| usize::try_from(n).ok()).filter(|&n| n <= MOST_VALUES) {
             Some(n) if self.n_values + n > MOST_VALUES_IN_ALL => {
                 self.push(too_many_values((self.n_values + n) as u128).at(self.place(node.span())));
@@ -128,7 +133,7 @@ impl Reader<'_> {
             }
             Some(n) => {
                 self.n_values += n;
-                Some((0..n).map(|v| Located::new(v.to_string(), self.place(node.span()))).collect())
+                Some((0..n).map(|v| Name::of(Some(v.to_string()), self.place(node.span()))).collect())
             }
             None => {
                 let message = format!("{what} are {number}, which is not a number of values from 1 to {MOST_VALUES}");
@@ -140,11 +145,11 @@ impl Reader<'_> {
     }
 
     /// `{ yes = 3.5 }`
-    pub(super) fn amounts_by_name(&mut self, node: &Node<'_>, what: &str) -> Vec<(Located<String>, Located<f64>)> {
+    pub(super) fn amounts_by_name(&mut self, node: &Node<'_>, what: &str) -> Vec<(Name, Number)> {
         let mut amounts = Vec::new();
         for (key, value) in self.table(node, what).map(entries).unwrap_or_default() {
-            let amount = self.number_or_unread(value, &format!("`{}` in {what}", key.get_ref()));
-            amounts.push((self.key(key), Located::new(amount, self.place(value.span()))));
+            let amount = self.written_number(value, &format!("`{}` in {what}", key.get_ref()));
+            amounts.push((self.key(key).into(), amount));
         }
         amounts
     }
@@ -157,7 +162,7 @@ impl Reader<'_> {
             self.missing(what, "keys", "list the key variables that it decides together", node.span());
             return;
         };
-        let children = self.names_or_unread(keys, "`keys` of a joint table");
+        let children = self.written_names(keys, "`keys` of a joint table");
         let parents = self.names_under(table, "parents", what);
         let refused = ["logit", "noisy_or"].iter().any(|key| table.get(*key).is_some());
         let form = if refused { unread_form() } else { self.form(table, what) };
@@ -172,7 +177,7 @@ fn words() -> impl Iterator<Item = &'static str> {
     [Kind::State, Kind::Lever, Kind::Key, Kind::Hidden].into_iter().map(Kind::word)
 }
 
-/// Placeholder of a variable whose name alone is readable.
-fn unread_variable(name: Located<String>, kind: Kind) -> VariableSpec {
-    VariableSpec { name, kind, values: vec![unread::NAME.into()], values_at: None, costs: Vec::new() }
+/// A variable of which at most the name and the kind are readable.
+fn unread_variable(name: Located<String>, kind: Written<Kind>) -> VariableSpec {
+    VariableSpec { name, kind, values: vec![Written::UNREAD.into()], values_at: None, costs: Vec::new() }
 }

@@ -35,7 +35,7 @@ fn many_levers(seed: u64) -> World {
         let levers = spec.variables.iter().filter(|v| v.kind == Kind::Lever);
         // A lever that is not set takes both values with equal probability.
         let fair = |lever: &VariableSpec| MechanismSpec {
-            children: vec![lever.name.clone()],
+            children: vec![lever.name.clone().into()],
             parents: vec![],
             form: vec![0.5, 0.5].into(),
             learn: None,
@@ -464,10 +464,14 @@ fn the_optimistic_member_is_a_corner_and_no_better_than_over_joint_key_values() 
             let allowed = (0..all.count()).map(|i| all.nth(i)).filter(|&a| all.allows(&digits, a));
             let worth = allowed.map(|action| {
                 let [_, found] = by_listing(&parts, &belief, own, state, action, next)?;
-                close(&[selector.hope(stage, state, action, &arranged)], &[found], "an intervention at its best");
+                close(
+                    &[selector.optimistic_value(stage, state, action, &arranged)],
+                    &[found],
+                    "an intervention at its best",
+                );
                 let [least, _] = by_listing(&parts, &worst, own, state, action, next)?;
                 close(
-                    &[worst_selector.hope(stage, state, action, &arranged)],
+                    &[worst_selector.optimistic_value(stage, state, action, &arranged)],
                     &[least],
                     "an intervention at its worst",
                 );

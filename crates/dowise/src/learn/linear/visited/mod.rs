@@ -1,4 +1,4 @@
-//! Learner over visited states, for non-enumerable state spaces: decisions are computed at the current state.
+//! Storage over visited states, for non-enumerable state spaces: decisions are computed at the current state.
 //!
 //! Least-squares value iteration needs values only at observed next states: Σ φ (r + V(s')) runs over observed steps.
 //! So the learner stores the steps and their next states, and computes their values by backward induction when it
@@ -6,15 +6,12 @@
 //! is as large as S.
 
 mod design;
-mod doubt;
-mod error;
-mod explain;
-mod learner;
 mod plan;
 mod policy;
 mod save;
 mod states;
+mod storage;
 
-pub use error::VisitedStatesError;
-pub use learner::VisitedStatesLearner;
-pub use policy::VisitedStatesPolicy;
+pub(super) use policy::WeightsPolicy;
+pub(super) use save::{SavedVisited, is_saved};
+pub(super) use storage::{VisitedStates, rows_of};

@@ -6,23 +6,24 @@
 use nalgebra::DVector;
 use serde::{Deserialize, Serialize};
 
-use super::error::VisitedStatesError;
-use super::learner::VisitedStatesLearner;
+use super::storage::VisitedStates;
+use crate::learn::linear::learner::{LinearLearner, Storage};
 use crate::learn::linear::model::kernel_rule;
-use crate::learn::linear::{LinearOptions, Weights};
-use crate::learn::{Entry, Header, Knowledge, MOST_SAVED, RestoreError};
-use crate::plan::FeatureFunction;
+use crate::learn::linear::problem::Problem;
+use crate::learn::linear::{LinearError, LinearOptions, Weights};
+use crate::learn::{Entry, Knowledge, MOST_SAVED, Mechanisms, RestoreError};
+use crate::saved::Envelope;
 
 const FORMAT: &str = "dowise non-enumerable learner";
 const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Saved {
+pub(in crate::learn::linear) struct SavedVisited {
     format: String,
     version: u32,
     /// Name of the learner, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    name: String,
+    pub(in crate::learn::linear) name: String,
     fingerprint: String,
     dimension: usize,
     options: LinearOptions,
@@ -56,76 +57,83 @@ struct SavedDesign {
     planned: usize,
 }
 
-impl VisitedStatesLearner {
-    /// The learner as text, between episodes. The same learner gives the same bytes.
-    ///
-    /// ```
-    /// use dowise::linear::{LinearPreset, VisitedStatesLearner};
-    /// use dowise::{Knowledge, worlds};
-    /// let knowledge = Knowledge::of(&worlds::LinearCode::default().world()?);
-    /// let learner = VisitedStatesLearner::new(&knowledge, "c-blsvi".parse::<LinearPreset>()?.options(20, 1))?;
-    /// assert_eq!(VisitedStatesLearner::restore(&knowledge, &learner.save())?.save(), learner.save());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn save(&self) -> String {
-        let state_of = |place: u32| self.states.met[place as usize].state;
-        let designs = self.designs.iter().map(|design| SavedDesign {
+/// Whether a text names this kind of file.
+pub(in crate::learn::linear) fn is_saved(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Kind {
+        format: String,
+    }
+    serde_json::from_str::<Kind>(text).is_ok_and(|kind| kind.format == FORMAT)
+}
+
+impl SavedVisited {
+    /// The payload of a learner.
+    pub(in crate::learn::linear) fn of(learner: &LinearLearner, states: &VisitedStates) -> SavedVisited {
+        let state_of = |place: u32| states.states.met[place as usize].state;
+        let designs = states.designs.iter().map(|design| SavedDesign {
             steps: design.steps.iter().map(|s| (s.stage, s.state, s.cause, s.reward, state_of(s.next))).collect(),
             planned: design.planned_steps,
         });
-        let saved = Saved {
+        let mechanisms = learner.mechanisms.as_ref().zip(states.planned_mechanisms.as_ref());
+        SavedVisited {
             format: FORMAT.to_owned(),
             version: VERSION,
-            name: self.name.clone(),
-            fingerprint: self.knowledge.fingerprint(),
-            dimension: self.dimension(),
-            options: self.options.clone(),
-            episode: self.episode,
-            plans: self.plans,
-            planned_for: self.planned_for,
-            due: self.due,
+            name: learner.name.clone(),
+            fingerprint: learner.knowledge().fingerprint(),
+            dimension: learner.dimension(),
+            options: learner.options().clone(),
+            episode: learner.episode,
+            plans: learner.plans,
+            planned_for: states.planned_for,
+            due: learner.due,
             designs: designs.collect(),
-            weights: self.weights.iter().map(|w| w.as_slice().to_vec()).collect(),
-            mechanisms: self
-                .mechanisms
-                .as_ref()
-                .zip(self.planned_mechanisms.as_ref())
+            weights: states.weights.iter().map(|w| w.as_slice().to_vec()).collect(),
+            mechanisms: mechanisms
                 .map(|(now, planned)| SavedMechanisms { now: now.entries(), planned: planned.entries() }),
-        };
-        serde_json::to_string(&saved).expect("invariant: numbers and words can be written")
+        }
     }
 
-    /// Restores a saved learner, given the same knowledge, with the features of its options.
-    ///
-    /// # Cost
-    /// That of adding all its steps again.
-    pub fn restore(knowledge: &Knowledge, text: &str) -> Result<VisitedStatesLearner, RestoreError> {
-        let saved = read(knowledge, text)?;
-        let learner =
-            VisitedStatesLearner::new(knowledge, saved.options.clone()).map_err(|e| damaged("options", &e))?;
-        learner.take(saved)
+    /// Reads it from a text.
+    pub(in crate::learn::linear) fn parse(text: &str) -> Result<SavedVisited, RestoreError> {
+        Envelope::fields(FORMAT, VERSION).check(text)?;
+        Ok(serde_json::from_str(text)?)
     }
 
-    /// The same for a learner with features from code.
-    pub fn restore_with_function(
+    /// The same; refuses one of other knowledge.
+    pub(in crate::learn::linear) fn read(knowledge: &Knowledge, text: &str) -> Result<SavedVisited, RestoreError> {
+        let (saved, here) = (SavedVisited::parse(text)?, knowledge.fingerprint());
+        match saved.fingerprint == here {
+            true => Ok(saved),
+            false => Err(RestoreError::OtherWorld { saved: saved.fingerprint, here }),
+        }
+    }
+
+    /// The saved learner, from one without steps.
+    pub(in crate::learn::linear) fn restored(
+        self,
         knowledge: &Knowledge,
-        dimension: usize,
-        function: FeatureFunction,
-        text: &str,
-    ) -> Result<VisitedStatesLearner, RestoreError> {
-        let saved = read(knowledge, text)?;
-        let learner = VisitedStatesLearner::with_function(knowledge, dimension, function, saved.options.clone());
-        learner.map_err(|e| damaged("options", &e))?.take(saved)
+        make: impl FnOnce(&Knowledge, LinearOptions) -> Result<LinearLearner, LinearError>,
+    ) -> Result<LinearLearner, RestoreError> {
+        let mut learner = make(knowledge, self.options.clone()).map_err(|e| damaged("options", &e))?;
+        (learner.episode, learner.plans) = (self.episode, self.plans);
+        let due = self.due;
+        learner.name.clone_from(&self.name);
+        let LinearLearner { problem, mechanisms, storage, .. } = &mut learner;
+        let Storage::Visited(states) = storage else { panic!("invariant: it learns over visited states") };
+        states.take(problem, mechanisms, self)?;
+        learner.due = due;
+        Ok(learner)
     }
+}
 
-    /// The name of a saved learner, which determines its knowledge; `None` if it has none.
-    pub fn name_in(text: &str) -> Result<Option<String>, RestoreError> {
-        Header::check(text, FORMAT, VERSION)?;
-        let saved: Saved = serde_json::from_str(text)?;
-        Ok(Some(saved.name).filter(|name| !name.is_empty()))
-    }
-
-    fn take(mut self, saved: Saved) -> Result<VisitedStatesLearner, RestoreError> {
+impl VisitedStates {
+    /// Restores the saved steps and plan.
+    fn take(
+        &mut self,
+        problem: &Problem,
+        mechanisms: &mut Option<Mechanisms>,
+        saved: SavedVisited,
+    ) -> Result<(), RestoreError> {
         let wrong = |field: &str, why: &str| Err(RestoreError::damaged(field, why));
         let d = self.dimension();
         if saved.dimension != d {
@@ -142,43 +150,45 @@ impl VisitedStatesLearner {
             if design.planned > design.steps.len() {
                 return wrong("planned", "the plan was made from more steps than there are");
             }
-            self.take_steps(place, &design.steps[..design.planned])?;
-            self.mark_planned(place);
+            self.take_steps(problem, place, &design.steps[..design.planned])?;
+            self.mark_planned(problem, place);
         }
         let weights: Vec<DVector<f64>> = saved.weights.into_iter().map(DVector::from_vec).collect();
-        (self.episode, self.plans, self.planned_for) = (saved.episode, saved.plans, saved.planned_for);
-        self.take_mechanisms(saved.mechanisms)?;
-        if self.options.weights == Weights::Variance && self.plans > 0 {
+        self.planned_for = saved.planned_for;
+        self.take_mechanisms(problem, mechanisms, saved.mechanisms)?;
+        if problem.options.weights == Weights::Variance && saved.plans > 0 {
             // Weights of steps depend on the next values, so widths follow from the plan alone.
-            self.solve(kernel_rule(&self.options, self.planned_for));
+            self.solve_again(problem, kernel_rule(&problem.options, self.planned_for));
             if self.weights != weights {
                 return wrong("weights", "they are not those of a plan from these steps");
             }
         }
         self.weights = weights;
         for (place, design) in saved.designs.iter().enumerate() {
-            self.take_steps(place, &design.steps[design.planned..])?;
+            self.take_steps(problem, place, &design.steps[design.planned..])?;
         }
-        (self.due, self.name) = (saved.due, saved.name);
-        Ok(self)
+        Ok(())
     }
 
-    fn take_steps(&mut self, place: usize, steps: &[SavedStep]) -> Result<(), RestoreError> {
+    fn take_steps(&mut self, problem: &Problem, place: usize, steps: &[SavedStep]) -> Result<(), RestoreError> {
         for &(stage, state, cause, reward, next) in steps {
             if self.designs.len() > 1 && stage as usize != place {
                 return Err(RestoreError::damaged("steps", "a step is of another stage than its design"));
             }
-            let took = self.regress((stage as usize, state), cause as usize, reward, next);
+            let took = self.regress(problem, (stage as usize, state), cause as usize, reward, next);
             took.map_err(|e| damaged("steps", &e))?;
         }
         Ok(())
     }
-}
 
-impl VisitedStatesLearner {
-    fn take_mechanisms(&mut self, saved: Option<SavedMechanisms>) -> Result<(), RestoreError> {
+    fn take_mechanisms(
+        &mut self,
+        problem: &Problem,
+        mechanisms: &mut Option<Mechanisms>,
+        saved: Option<SavedMechanisms>,
+    ) -> Result<(), RestoreError> {
         let wrong = |why: &str| RestoreError::damaged("mechanisms", why);
-        let (now, planned, saved) = match (&mut self.mechanisms, &mut self.planned_mechanisms, saved) {
+        let (now, planned, saved) = match (mechanisms, &mut self.planned_mechanisms, saved) {
             (Some(now), Some(planned), Some(saved)) => (now, planned, saved),
             (_, _, Some(_)) => return Err(wrong("all mechanisms are known in this world")),
             (Some(_), _, None) => return Err(wrong("what was seen of the mechanisms that are learned is missing")),
@@ -187,22 +197,11 @@ impl VisitedStatesLearner {
         for (into, entries) in [(now, &saved.now), (planned, &saved.planned)] {
             into.restore(entries).map_err(|e| wrong(&e.to_string()))?;
         }
-        let episode = self.planned_for;
-        self.read_mechanisms(kernel_rule(&self.options, episode));
+        self.read_mechanisms(kernel_rule(&problem.options, self.planned_for));
         Ok(())
     }
 }
 
-fn read(knowledge: &Knowledge, text: &str) -> Result<Saved, RestoreError> {
-    Header::check(text, FORMAT, VERSION)?;
-    let saved: Saved = serde_json::from_str(text)?;
-    let here = knowledge.fingerprint();
-    if saved.fingerprint != here {
-        return Err(RestoreError::OtherWorld { saved: saved.fingerprint, here });
-    }
-    Ok(saved)
-}
-
-fn damaged(field: &str, error: &VisitedStatesError) -> RestoreError {
+fn damaged(field: &str, error: &LinearError) -> RestoreError {
     RestoreError::damaged(field, &error.to_string())
 }

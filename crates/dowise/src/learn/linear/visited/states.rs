@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::error::VisitedStatesError;
 use crate::learn::Knowledge;
+use crate::learn::linear::features::LENGTH_TOLERANCE;
+use crate::learn::linear::{FeatureError, LinearError};
 use crate::plan::RowsAt;
-
-/// Rounding tolerance of a norm of 1.
-const LENGTH_TOLERANCE: f64 = 1e-9;
 
 /// Most bytes of cached features; those of further states are recomputed for every plan.
 const MOST_KEPT: usize = 1 << 29;
@@ -129,11 +127,11 @@ impl States {
     }
 
     /// The checked φ(s, c) of every configuration of any state.
-    pub(super) fn phi(&mut self, knowledge: &Knowledge, state: usize) -> Result<&[f64], VisitedStatesError> {
+    pub(super) fn phi(&mut self, knowledge: &Knowledge, state: usize) -> Result<&[f64], LinearError> {
         if self.last != Some(state) {
             self.last = None;
             let filled = self.rows.fill(state, &mut self.last_phi);
-            filled.map_err(|why| VisitedStatesError::Function { state: state_text(knowledge, state), why })?;
+            filled.map_err(|why| FeatureError::Function { state: state_text(knowledge, state), why })?;
             if self.rows.is_function() {
                 check(knowledge, state, &self.last_phi, self.rows.dimension)?;
             }
@@ -143,7 +141,7 @@ impl States {
     }
 
     /// The index of a state among the visited ones; a new state is added.
-    pub(super) fn enter(&mut self, knowledge: &Knowledge, state: usize) -> Result<u32, VisitedStatesError> {
+    pub(super) fn enter(&mut self, knowledge: &Knowledge, state: usize) -> Result<u32, LinearError> {
         if let Some(&place) = self.place.get(&state) {
             return Ok(place);
         }
@@ -154,7 +152,7 @@ impl States {
         let rows = match (self.kept + bytes > MOST_KEPT, self.rows.is_function()) {
             (true, true) => {
                 let (met, limit) = (self.met.len(), MOST_KEPT as u128);
-                return Err(VisitedStatesError::Full { met, bytes: (self.kept + bytes) as u128, limit });
+                return Err(LinearError::Full { met, bytes: (self.kept + bytes) as u128, limit });
             }
             (true, false) => Rows::NotKept,
             (false, _) => {
@@ -187,20 +185,15 @@ impl States {
 }
 
 /// Checks that features are finite, with norm at most 1.
-pub(super) fn check(
-    knowledge: &Knowledge,
-    state: usize,
-    phi: &[f64],
-    dimension: usize,
-) -> Result<(), VisitedStatesError> {
+pub(super) fn check(knowledge: &Knowledge, state: usize, phi: &[f64], dimension: usize) -> Result<(), FeatureError> {
     for (cause, row) in phi.chunks_exact(dimension).enumerate() {
         if let Some(at) = row.iter().position(|x| !x.is_finite()) {
             let place = place_text(knowledge, state, cause);
-            return Err(VisitedStatesError::NotFinite { place, feature: at + 1, value: row[at] });
+            return Err(FeatureError::NotFinite { place, feature: at + 1, value: row[at] });
         }
         let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
         if norm > 1.0 + LENGTH_TOLERANCE {
-            return Err(VisitedStatesError::TooLong { place: place_text(knowledge, state, cause), norm });
+            return Err(FeatureError::TooLong { place: place_text(knowledge, state, cause), norm, longest: None });
         }
     }
     Ok(())

@@ -6,9 +6,8 @@ use super::Forgetting;
 use super::rows::{Noticed, Part};
 use crate::learn::PAID_WHOLE;
 use crate::learn::evidence::{RowAt, SeenOf};
-use crate::learn::options::Causes;
 use crate::learn::view::View;
-use crate::world::{VarId, World};
+use crate::learn::wrappers::row_words::{RowWords, subject};
 
 /// A change point of a row, detected by a learner with `forget=reset`; it serialises to JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,64 +55,7 @@ impl Forgetting {
 }
 
 fn described(view: &View, at: RowAt, noticed: &Noticed) -> ChangeNoticed {
-    let knowledge = view.knowledge.world();
-    let named =
-        |world: &World, ids: &[VarId]| ids.iter().map(|&id| world.variable(id).name.clone()).collect::<Vec<_>>();
-    let mut stage = None;
-    let (of, names, given, values): (_, Vec<String>, _, Vec<String>) = match at {
-        RowAt::Transition { block, factor, row } => {
-            stage = (view.n_blocks > 1).then_some(block + 1);
-            let layout = &view.layout.factors[factor];
-            let given = given(view, &layout.scope, layout.needs, layout.of_row(row, view.layout.n_causes));
-            match layout.factor {
-                Some(i) => {
-                    let id = knowledge.state()[i];
-                    (SeenOf::Transition, named(knowledge, &[id]), given, knowledge.variable(id).values.clone())
-                }
-                None => {
-                    let states = (0..layout.n_values).map(|s| knowledge.describe_state(s)).collect();
-                    (SeenOf::Transition, Vec::new(), given, states)
-                }
-            }
-        }
-        RowAt::Mechanism { index, row } => {
-            let rows = view.mechanisms.as_ref().expect("invariant: a mechanism is counted only if it is learned");
-            let (of, world) = (&rows.unknown[index], &rows.world);
-            let m = &world.mechanisms()[of.position];
-            let value = |(id, v): (&VarId, usize)| {
-                let variable = world.variable(*id);
-                (variable.name.clone(), variable.values[v].clone())
-            };
-            let given = m.parents.iter().zip(of.rows.digits(row)).map(value).collect();
-            let joint = |v: usize| {
-                let mut left = v;
-                let mut words: Vec<&str> = m
-                    .children
-                    .iter()
-                    .rev()
-                    .map(|&id| {
-                        let values = &world.variable(id).values;
-                        let word = values[left % values.len()].as_str();
-                        left /= values.len();
-                        word
-                    })
-                    .collect();
-                words.reverse();
-                words.join(", ")
-            };
-            (SeenOf::Mechanism, named(world, &m.children), given, (0..of.n_values).map(joint).collect())
-        }
-        RowAt::Payment { term, row } => {
-            let rows = &view.payments.terms[term];
-            let names = rows.of.iter().map(|&i| knowledge.rewards()[i].name.clone()).collect();
-            (
-                SeenOf::Reward,
-                names,
-                given(view, rows.scope(), rows.needs, rows.of_row(row, view.layout.n_causes)),
-                Vec::new(),
-            )
-        }
-    };
+    let RowWords { of, names, stage, given, values } = RowWords::new(view, at);
     let sides = [&noticed.before, &noticed.after];
     let visits = sides.map(Part::n);
     let shares: Vec<(String, [f64; 2])> = match at {
@@ -132,45 +74,9 @@ fn described(view: &View, at: RowAt, noticed: &Noticed) -> ChangeNoticed {
     change
 }
 
-/// Names and values of the parents of a table at a state row and a configuration.
-fn given(
-    view: &View,
-    scope: &[(usize, usize)],
-    needs: u64,
-    (state_row, cause): (usize, usize),
-) -> Vec<(String, String)> {
-    let (world, layout) = (view.knowledge.world(), &view.layout);
-    let pair = |id: VarId, v: usize| {
-        let variable = world.variable(id);
-        (variable.name.clone(), variable.values[v].clone())
-    };
-    let sizes = layout.state_space.sizes();
-    let mut out: Vec<(String, String)> =
-        scope.iter().map(|&(f, stride)| pair(world.state()[f], state_row / stride % sizes[f])).collect();
-    match &view.actions {
-        Some(list) if view.causes == Causes::Actions => {
-            out.push(("do".to_owned(), world.describe_intervention(list.actions[cause])));
-        }
-        Some(_) | None => {
-            let needed = view.key_causes.variables().iter().enumerate().filter(|(p, _)| needs >> p.min(&63) & 1 == 1);
-            out.extend(needed.map(|(p, &id)| pair(id, view.key_causes.digit(cause, p))));
-        }
-    }
-    out
-}
-
 fn words(change: &ChangeNoticed) -> String {
     let ChangeNoticed { episode, since, of, names, stage, given, visits: [before, after], shares, .. } = change;
-    let names = names.join(", ");
-    let subject = match of {
-        SeenOf::Transition if names.is_empty() => "the next state".to_owned(),
-        SeenOf::Transition => format!("the next {names}"),
-        SeenOf::Mechanism => names.clone(),
-        SeenOf::Reward => format!("the reward {names}"),
-    };
-    let stage = stage.map_or(String::new(), |stage| format!(" at stage {stage}"));
-    let given: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let given = if given.is_empty() { String::new() } else { format!(" where {}", given.join(" ")) };
+    let subject = subject((*of, names), *stage, given);
     let most = shares.iter().max_by(|(_, a), (_, b)| (a[0] - a[1]).abs().total_cmp(&(b[0] - b[1]).abs()));
     let by = most.map_or(String::new(), |(value, [was, is])| match of {
         SeenOf::Reward => format!(": {was:.3} on average in {before} visits, {is:.3} in the {after} since"),
@@ -178,7 +84,7 @@ fn words(change: &ChangeNoticed) -> String {
             format!(": {value} in {was:.2} of {before} visits, in {is:.2} of the {after} since")
         }
     });
-    format!("{subject}{stage}{given}{by} (episode {since}, noticed in {episode})")
+    format!("{subject}{by} (episode {since}, noticed in {episode})")
 }
 
 impl Part {

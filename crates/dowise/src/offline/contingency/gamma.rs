@@ -9,7 +9,7 @@ const MOST_TERMS: usize = 100_000;
 ///
 /// The series of the lower tail below x = a + 1, the continued fraction of the upper one (modified Lentz) above, as in
 /// Abramowitz and Stegun 6.5.29 and 6.5.31. Both take O(√a) terms near x = a.
-pub(crate) fn upper_gamma(a: f64, x: f64) -> f64 {
+pub(super) fn upper_gamma(a: f64, x: f64) -> f64 {
     debug_assert!(a > 0.0 && !x.is_nan());
     if x <= 0.0 {
         return 1.0;

@@ -1,32 +1,32 @@
-//! Contingency tables of one claim, row by row, with rare classes merged.
+//! Contingency tables of one comparison, row by row, with rare classes merged.
 //!
 //! The margins alone decide which classes are merged and which rows count. Permutations preserve margins, so this
 //! choice does not bias the test.
 
-use super::counts::RowCounts;
-
 /// Maximum number of classes of each side over all rows.
 const MOST_CLASSES: usize = 8;
 
-/// Minimum expected count of a cell: in one row, and over all rows.
+/// Minimum expected count of a cell: in one row for Pearson's statistic, and over all rows. Over all rows, two classes
+/// of each side stay even if the count is smaller: a rare intervention with a rare outcome may be the one that matters.
+/// Permutations are exact for such tables, large-sample approximations are not.
 const LEAST_IN_ROW: f64 = 2.0;
 const LEAST_IN_ALL: f64 = 5.0;
 
 /// Counts `[other][outcome]` of one row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Table {
-    pub(super) n_other: usize,
-    pub(super) n_outcome: usize,
-    pub(super) counts: Vec<f64>,
+pub(crate) struct Table {
+    pub(crate) n_other: usize,
+    pub(crate) n_outcome: usize,
+    pub(crate) counts: Vec<f64>,
     /// Visits of each class of `other`, and of each class of `outcome`.
-    pub(super) others: Vec<f64>,
-    pub(super) outcomes: Vec<f64>,
+    pub(crate) others: Vec<f64>,
+    pub(crate) outcomes: Vec<f64>,
     /// Visits in all.
-    pub(super) total: f64,
+    pub(crate) total: f64,
 }
 
 impl Table {
-    pub(super) fn new(n_other: usize, n_outcome: usize, counts: Vec<f64>) -> Table {
+    pub(crate) fn new(n_other: usize, n_outcome: usize, counts: Vec<f64>) -> Table {
         let others: Vec<f64> = counts.chunks(n_outcome).map(|row| row.iter().sum()).collect();
         let outcomes: Vec<f64> = (0..n_outcome).map(|y| counts.iter().skip(y).step_by(n_outcome).sum()).collect();
         let total = others.iter().sum();
@@ -34,13 +34,13 @@ impl Table {
     }
 
     /// Whether both sides vary: otherwise permutations change nothing.
-    pub(super) fn varies(&self) -> bool {
+    pub(crate) fn varies(&self) -> bool {
         let several = |margin: &[f64]| margin.iter().filter(|&&n| n > 0.0).count() > 1;
-        self.total > 2.0 && several(&self.others) && several(&self.outcomes)
+        several(&self.others) && several(&self.outcomes)
     }
 
     /// The table with merged classes.
-    pub(super) fn merged(&self, other: &Merge, outcome: &Merge) -> Table {
+    pub(crate) fn merged(&self, other: &Merge, outcome: &Merge) -> Table {
         let mut counts = vec![0.0; other.n * outcome.n];
         for x in 0..self.n_other {
             for y in 0..self.n_outcome {
@@ -52,46 +52,49 @@ impl Table {
 
     /// Merges classes until every expected count suffices for Pearson's statistic; `None` if one class is left.
     fn coarse(&self) -> Option<[Merge; 2]> {
-        let (other, outcome) = coarsen(&self.others, &self.outcomes, usize::MAX, LEAST_IN_ROW);
+        let (other, outcome) = coarsen(&self.others, &self.outcomes, [1, usize::MAX], LEAST_IN_ROW);
         (other.n > 1 && outcome.n > 1).then_some([other, outcome])
     }
 }
 
 /// The merged class of each class.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Merge {
-    pub(super) to: Vec<usize>,
-    pub(super) n: usize,
+pub(crate) struct Merge {
+    pub(crate) to: Vec<usize>,
+    pub(crate) n: usize,
 }
 
-/// The rows of a claim in which both sides vary, with the same classes in every row.
+/// The rows of a comparison in which both sides vary, with the same classes in every row.
 #[derive(Clone, Debug)]
-pub(super) struct Tables {
-    pub(super) tables: Vec<Table>,
+pub(crate) struct Tables {
+    pub(crate) tables: Vec<Table>,
     /// Further merges of each table for Pearson's statistic; `None` if it has too few visits.
-    pub(super) coarse: Vec<Option<[Merge; 2]>>,
+    pub(crate) coarse: Vec<Option<[Merge; 2]>>,
     /// The index of each table among the rows.
-    pub(super) places: Vec<usize>,
+    pub(crate) places: Vec<usize>,
     /// Merged classes of `other` and of `outcome`.
-    pub(super) merged: [Merge; 2],
+    pub(crate) merged: [Merge; 2],
+    /// Whether some expected count over all rows is too small for large-sample approximations.
+    pub(crate) is_sparse: bool,
 }
 
 impl Tables {
-    pub(super) fn new(rows: &[RowCounts<'_>], n_other: usize, n_outcome: usize) -> Tables {
-        let dense = |row: &RowCounts<'_>| {
-            let mut counts = vec![0.0; n_other * n_outcome];
-            row.cells.iter().for_each(|&(x, y, n)| counts[x as usize * n_outcome + y as usize] = f64::from(n));
-            Table::new(n_other, n_outcome, counts)
-        };
-        let varying = |(at, row): (usize, &RowCounts<'_>)| Some((at, dense(row))).filter(|(_, t)| t.varies());
+    /// Of all rows with at least `least` visits. They are passed twice, so that only merged tables are kept.
+    pub(crate) fn new(
+        rows: impl Iterator<Item = Table> + Clone,
+        n_other: usize,
+        n_outcome: usize,
+        least: f64,
+    ) -> Tables {
+        let counts = |table: &Table| table.total >= least && table.varies();
         let (mut others, mut outcomes) = (vec![0.0; n_other], vec![0.0; n_outcome]);
-        for (_, table) in rows.iter().enumerate().filter_map(varying) {
+        for table in rows.clone().filter(counts) {
             others.iter_mut().zip(&table.others).for_each(|(sum, n)| *sum += n);
             outcomes.iter_mut().zip(&table.outcomes).for_each(|(sum, n)| *sum += n);
         }
-        let (other, outcome) = coarsen(&others, &outcomes, MOST_CLASSES, LEAST_IN_ALL);
+        let (other, outcome) = coarsen(&others, &outcomes, [2, MOST_CLASSES], LEAST_IN_ALL);
         let (mut tables, mut places) = (Vec::new(), Vec::new());
-        for (at, table) in rows.iter().enumerate().filter_map(varying) {
+        for (at, table) in rows.enumerate().filter(|(_, table)| counts(table)) {
             let table = table.merged(&other, &outcome);
             if table.varies() {
                 tables.push(table);
@@ -99,24 +102,36 @@ impl Tables {
             }
         }
         let coarse = tables.iter().map(Table::coarse).collect();
-        Tables { tables, coarse, places, merged: [other, outcome] }
+        let is_sparse = least_expected(&tables) < LEAST_IN_ALL;
+        Tables { tables, coarse, places, merged: [other, outcome], is_sparse }
     }
 
     /// The tables fit for Pearson's statistic.
-    pub(super) fn for_pearson(&self) -> Vec<Table> {
+    pub(crate) fn for_pearson(&self) -> Vec<Table> {
         let both = self.tables.iter().zip(&self.coarse);
         both.filter_map(|(t, merge)| merge.as_ref().map(|[x, y]| t.merged(x, y))).collect()
     }
 
     /// Visits in all rows.
-    pub(super) fn visits(&self) -> f64 {
+    pub(crate) fn visits(&self) -> f64 {
         self.tables.iter().map(|t| t.total).sum()
     }
 }
 
-/// Merges rare classes until no side has more than `most` classes and the least expected count is `least`. Classes
-/// without visits join the first one. Ends with a single class if there are too few visits.
-fn coarsen(others: &[f64], outcomes: &[f64], most: usize, least: f64) -> (Merge, Merge) {
+/// The least expected count of a cell, with all rows taken together.
+fn least_expected(tables: &[Table]) -> f64 {
+    let least = |margin: fn(&Table) -> &[f64]| {
+        let sum = |class: usize| tables.iter().map(|t| margin(t)[class]).sum::<f64>();
+        let n = tables.first().map_or(0, |t| margin(t).len());
+        (0..n).map(sum).filter(|&n| n > 0.0).fold(f64::INFINITY, f64::min)
+    };
+    let total: f64 = tables.iter().map(|t| t.total).sum();
+    least(|t| &t.others) * least(|t| &t.outcomes) / total.max(1.0)
+}
+
+/// Merges rare classes until no side has more than `most` classes and the least expected count is `least`, or only the
+/// `fewest` classes are left. Classes without visits join the first one.
+fn coarsen(others: &[f64], outcomes: &[f64], [fewest, most]: [usize; 2], least: f64) -> (Merge, Merge) {
     let total: f64 = others.iter().sum();
     let mut sides = [Classes::new(others), Classes::new(outcomes)];
     loop {
@@ -128,12 +143,12 @@ fn coarsen(others: &[f64], outcomes: &[f64], most: usize, least: f64) -> (Merge,
             None => {
                 let share = |i: usize| sides[i].least() * sides[i].groups.len() as f64;
                 // Chooses the side whose rarest class is rarest relative to its number of classes, unless it has only
-                // one class.
+                // the fewest classes.
                 let side = usize::from(share(1) < share(0));
-                if sides[side].groups.len() > 1 { side } else { 1 - side }
+                if sides[side].groups.len() > fewest { side } else { 1 - side }
             }
         };
-        if sides[side].groups.len() <= 1 {
+        if sides[side].groups.len() <= fewest {
             break;
         }
         sides[side].merge();
@@ -183,13 +198,15 @@ mod tests {
 
     #[test]
     fn rare_classes_are_merged_by_margins_alone() {
-        let (other, outcome) = coarsen(&[90.0, 1.0, 0.0, 9.0], &[50.0, 50.0], 8, 2.0);
+        let (other, outcome) = coarsen(&[90.0, 1.0, 0.0, 9.0], &[50.0, 50.0], [1, 8], 2.0);
         assert_eq!((other.n, outcome.n), (2, 2));
         assert_eq!(other.to, [0, 1, 0, 1], "the two rarest go together, what was never seen goes anywhere");
-        let (other, outcome) = coarsen(&[3.0, 1.0], &[2.0, 2.0], 8, 2.0);
+        let (other, outcome) = coarsen(&[3.0, 1.0], &[2.0, 2.0], [1, 8], 2.0);
         assert!(other.n == 1 || outcome.n == 1, "too few visits");
+        let (other, outcome) = coarsen(&[3.0, 1.0, 1.0], &[2.0, 2.0, 1.0], [2, 8], 5.0);
+        assert_eq!((other.n, outcome.n), (2, 2), "two classes of each side stay");
         let many = vec![100.0; 40];
-        let (other, _) = coarsen(&many, &[2000.0, 2000.0], 8, 5.0);
+        let (other, _) = coarsen(&many, &[2000.0, 2000.0], [2, 8], 5.0);
         assert_eq!(other.n, 8);
     }
 

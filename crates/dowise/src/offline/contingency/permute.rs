@@ -1,4 +1,4 @@
-//! Monte Carlo permutation test, for claims with too few visits for asymptotic p-values.
+//! Monte Carlo permutation test, for comparisons with too few visits for asymptotic p-values.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -6,10 +6,19 @@ use rand_chacha::ChaCha8Rng;
 use super::statistic::Reference;
 use super::tables::Tables;
 
-/// A row to permute: the class of `other` of each visit, and outcomes to be shuffled.
+/// A row to permute. Only visits outside the most frequent class of one side are drawn; the rest follows from the
+/// margins.
 struct Row {
-    others: Vec<u32>,
-    outcomes: Vec<u32>,
+    /// Classes of the side with fewer visits outside its most frequent class: one for each such visit.
+    rare: Vec<u32>,
+    /// Its most frequent class, which takes what is left.
+    frequent: u32,
+    /// Classes of the other side, one for each visit, to be drawn without replacement.
+    pool: Vec<u32>,
+    /// Visits of each class of that side.
+    pool_margin: Vec<f64>,
+    /// Whether `rare` holds classes of `outcome` rather than of `other`.
+    transposed: bool,
     /// Expected counts of the table, `[other][outcome]`.
     expected: Vec<f64>,
     /// For Pearson's statistic: the merged cell of each cell, and its expected count.
@@ -23,7 +32,7 @@ const AS_FAR: u32 = 20;
 ///
 /// Draws until 20 permutations are as extreme, then p = 20 / draws; or `most` times, then p = (as extreme + 1) / (most
 /// + 1). Both are valid for any number of visits: under independence, P(p ≤ α) ≤ α.
-pub(super) fn p_by_permutations(tables: &Tables, reference: &Reference, seen: f64, most: u32, seed: u64) -> f64 {
+pub(crate) fn p_by_permutations(tables: &Tables, reference: &Reference, seen: f64, most: u32, seed: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (n_other, n_outcome) = (tables.merged[0].n, tables.merged[1].n);
     let mut rows = rows(tables);
@@ -35,13 +44,7 @@ pub(super) fn p_by_permutations(tables: &Tables, reference: &Reference, seen: f6
         deviations.fill(0.0);
         let mut pearson = 0.0;
         for row in &mut rows {
-            for i in (1..row.outcomes.len()).rev() {
-                row.outcomes.swap(i, rng.random_range(0..=i));
-            }
-            cells.fill(0.0);
-            for (&x, &y) in row.others.iter().zip(&row.outcomes) {
-                cells[x as usize * n_outcome + y as usize] += 1.0;
-            }
+            row.draw(&mut rng, n_outcome, &mut cells);
             for x in 0..n_other - 1 {
                 for y in 0..n_outcome - 1 {
                     let at = x * n_outcome + y;
@@ -66,6 +69,38 @@ pub(super) fn p_by_permutations(tables: &Tables, reference: &Reference, seen: f6
     f64::from(as_far + 1) / (f64::from(most) + 1.0)
 }
 
+impl Row {
+    /// Draws the counts `[other][outcome]` of a random permutation: a partial Fisher–Yates shuffle.
+    fn draw(&mut self, rng: &mut ChaCha8Rng, n_outcome: usize, cells: &mut [f64]) {
+        let at = |rare: u32, drawn: usize| match self.transposed {
+            false => rare as usize * n_outcome + drawn,
+            true => drawn * n_outcome + rare as usize,
+        };
+        cells.fill(0.0);
+        for (drawn, &n) in self.pool_margin.iter().enumerate() {
+            cells[at(self.frequent, drawn)] = n;
+        }
+        let last = self.pool.len();
+        for (i, &rare) in self.rare.iter().enumerate() {
+            self.pool.swap(i, rng.random_range(i..last));
+            let drawn = self.pool[i] as usize;
+            cells[at(rare, drawn)] += 1.0;
+            cells[at(self.frequent, drawn)] -= 1.0;
+        }
+    }
+}
+
+/// Visits to draw for one permutation of all rows.
+pub(crate) fn work(tables: &Tables) -> f64 {
+    let rare = |margin: &[f64], total: f64| total - margin.iter().copied().fold(0.0, f64::max);
+    tables.tables.iter().map(|t| rare(&t.others, t.total).min(rare(&t.outcomes, t.total))).sum()
+}
+
+/// The most frequent class; the first of several.
+fn most_frequent(margin: &[f64]) -> usize {
+    (0..margin.len()).max_by(|&a, &b| margin[a].total_cmp(&margin[b]).then(b.cmp(&a))).unwrap_or(0)
+}
+
 fn rows(tables: &Tables) -> Vec<Row> {
     let made = tables.tables.iter().zip(&tables.coarse).map(|(t, merge)| {
         let visits = |margin: &[f64]| -> Vec<u32> {
@@ -79,9 +114,16 @@ fn rows(tables: &Tables) -> Vec<Row> {
             let to = |at: usize| (x.to[at / t.n_outcome] * y.n + y.to[at % t.n_outcome]) as u32;
             ((0..t.counts.len()).map(to).collect(), expected(&coarse.others, &coarse.outcomes))
         });
+        let frequent = [&t.others, &t.outcomes].map(|margin| most_frequent(margin));
+        let transposed = t.outcomes[frequent[1]] > t.others[frequent[0]];
+        let (side, pool) = if transposed { (&t.outcomes, &t.others) } else { (&t.others, &t.outcomes) };
+        let frequent = frequent[usize::from(transposed)] as u32;
         Row {
-            others: visits(&t.others),
-            outcomes: visits(&t.outcomes),
+            rare: visits(side).into_iter().filter(|&class| class != frequent).collect(),
+            frequent,
+            pool: visits(pool),
+            pool_margin: pool.clone(),
+            transposed,
             expected: expected(&t.others, &t.outcomes),
             pearson,
         }

@@ -1,9 +1,8 @@
-//! The report of a run that is evaluated by Monte Carlo, for people and as JSON.
+//! What a run that is evaluated by Monte Carlo reports: estimates with intervals.
 
-use dowise::LearnerSpec;
-use dowise::linear::VisitedStatesLearner;
+use dowise::linear::LinearLearner;
 use dowise::simulate::Estimate;
-use dowise_study::{Evaluation, MONTE_CARLO_EPISODES, MonteCarlo, percent};
+use dowise_study::{MONTE_CARLO_EPISODES, MonteCarlo as Judge, percent};
 use serde::Serialize;
 
 use crate::table;
@@ -21,17 +20,9 @@ impl From<Estimate> for Interval {
     }
 }
 
-/// The whole answer.
+/// What simulated episodes show.
 #[derive(Serialize)]
-pub(super) struct Report {
-    schema: &'static str,
-    world: String,
-    states: usize,
-    /// How policies are evaluated: here always by Monte Carlo.
-    evaluation: Evaluation,
-    learner: String,
-    episodes: usize,
-    seed: u64,
+pub(in crate::commands::learn) struct MonteCarlo {
     plans: u64,
     states_met: usize,
     /// Mean reward of an episode over the last tenth of them, while learning.
@@ -54,33 +45,21 @@ pub(super) struct Report {
     doubts: Vec<String>,
 }
 
-impl Report {
-    pub(super) fn new(
-        world: &str,
-        monte_carlo: &MonteCarlo,
-        learner: &VisitedStatesLearner,
-        (spec, seed): (&LearnerSpec, u64),
-        rewards: &[f64],
-    ) -> Report {
-        let evaluated = monte_carlo.evaluate(&mut learner.learned_policy());
+impl MonteCarlo {
+    pub(in crate::commands::learn) fn new(judge: &Judge, learner: &LinearLearner, rewards: &[f64]) -> MonteCarlo {
+        let world = judge.world();
+        let evaluated = judge.evaluate(&mut learner.learned_policy());
         let last = &rewards[rewards.len() - (rewards.len() / 10).max(1)..];
-        Report {
-            schema: "dowise-learn-unlisted/1",
-            world: world.to_owned(),
-            states: monte_carlo.world().n_states(),
-            evaluation: Evaluation::MonteCarlo,
-            learner: spec.to_string(),
-            episodes: rewards.len(),
-            seed,
+        MonteCarlo {
             plans: learner.plans(),
             states_met: learner.met(),
-            reward_at_the_end: Estimate::of(last.iter().copied(), monte_carlo.world().return_range()).into(),
+            reward_at_the_end: Estimate::of(last.iter().copied(), world.return_range()).into(),
             learned: evaluated.learned.into(),
             sampled_plan: evaluated.best.into(),
             uniform: evaluated.random.into(),
             lost: evaluated.lost.into(),
             share: evaluated.reached(),
-            exact_possible: monte_carlo.world().is_enumerable(),
+            exact_possible: world.is_enumerable(),
             never_paid: learner.unseen_reward(),
             doubts: learner.doubts().iter().map(ToString::to_string).collect(),
         }
@@ -90,12 +69,8 @@ impl Report {
         let line = |what: &str, evaluated: &Interval| {
             format!("{what:<34} {:>9.4} ± {:.4}\n", evaluated.mean, evaluated.half_width)
         };
-        let mut out = format!(
-            "after {} episodes: {} plans, {} states met\n\n",
-            table::count(self.episodes as u64),
-            table::count(self.plans),
-            table::count(self.states_met as u64)
-        );
+        let mut out =
+            format!("{} plans, {} states met\n\n", table::count(self.plans), table::count(self.states_met as u64));
         out += &format!("expected reward of an episode, estimated by {MONTE_CARLO_EPISODES} episodes each\n");
         out += &line("  learned policy", &self.learned);
         out += &line("  plan by sampled states", &self.sampled_plan);

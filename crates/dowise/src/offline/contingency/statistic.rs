@@ -5,10 +5,10 @@
 //! margins, the permutation moments of both are known, so no large-sample approximation is needed within a row.
 
 use super::gamma::{upper_chi_square, upper_gamma};
-use super::tables::Table;
+use super::tables::{Table, Tables};
 
-/// Permutation distribution of both statistics for the margins of a claim.
-pub(super) struct Reference {
+/// Permutation distribution of both statistics for the margins of a comparison.
+pub(crate) struct Reference {
     /// Rows of a factor L with L Lᵀ = covariance of the summed deviations, in the order of `pivots`; independent ones
     /// only.
     factor: Vec<Vec<f64>>,
@@ -23,16 +23,16 @@ pub(super) struct Reference {
 
 /// The statistics of one set of tables.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Statistics {
+pub(crate) struct Statistics {
     /// p-value of the Cochran–Mantel–Haenszel statistic: one direction shared by all rows.
-    pub(super) p_shared: f64,
+    pub(crate) p_shared: f64,
     /// p-value of the summed Pearson statistic: each row has its own direction; 1 if it does not apply.
-    pub(super) p_each: f64,
+    pub(crate) p_each: f64,
 }
 
 impl Statistics {
     /// The smaller of the two.
-    pub(super) fn least(&self) -> f64 {
+    pub(crate) fn least(&self) -> f64 {
         self.p_shared.min(self.p_each)
     }
 }
@@ -41,11 +41,16 @@ impl Statistics {
 const DEPENDENT: f64 = 1e-9;
 
 impl Reference {
+    /// The permutation distribution for these tables.
+    pub(crate) fn of_tables(tables: &Tables) -> Reference {
+        Reference::new(&tables.tables, &tables.for_pearson())
+    }
+
     /// `tables` have the same classes; `coarse` are those fit for Pearson's statistic.
     ///
     /// # Cost
     /// O(rows · k² + k³) for k = (classes − 1)(classes − 1).
-    pub(super) fn new(tables: &[Table], coarse: &[Table]) -> Reference {
+    fn new(tables: &[Table], coarse: &[Table]) -> Reference {
         let (n_other, n_outcome) = (tables[0].n_other, tables[0].n_outcome);
         let covariance = covariance(tables);
         let (factor, pivots) = factorise(covariance);
@@ -61,23 +66,28 @@ impl Reference {
 
     /// Degrees of freedom.
     #[cfg(test)]
-    pub(super) fn degrees(&self) -> usize {
+    pub(crate) fn degrees(&self) -> usize {
         self.pivots.len()
     }
 
     /// Whether one statistic decides alone, so that its p-value needs no Bonferroni factor of 2.
-    pub(super) fn is_alone(&self) -> bool {
+    pub(crate) fn is_alone(&self) -> bool {
         self.alone
     }
 
+    /// The smaller p-value of tables with these margins.
+    pub(super) fn least(&self, tables: &Tables) -> f64 {
+        self.of(&tables.tables, &tables.for_pearson()).least()
+    }
+
     /// Statistics of tables with these margins.
-    pub(super) fn of(&self, tables: &[Table], coarse: &[Table]) -> Statistics {
+    fn of(&self, tables: &[Table], coarse: &[Table]) -> Statistics {
         let pearson = coarse.iter().map(pearson).sum();
         self.of_deviations(&deviations(tables, self.n_other, self.n_outcome), pearson)
     }
 
     /// Statistics of summed deviations (`[other][outcome]`, without the last of each) and summed X².
-    pub(super) fn of_deviations(&self, deviations: &[f64], pearson: f64) -> Statistics {
+    pub(crate) fn of_deviations(&self, deviations: &[f64], pearson: f64) -> Statistics {
         let mut solved: Vec<f64> = Vec::with_capacity(self.pivots.len());
         for (row, &at) in self.factor.iter().zip(&self.pivots) {
             let known: f64 = row.iter().zip(&solved).map(|(l, x)| l * x).sum();
@@ -92,7 +102,7 @@ impl Reference {
 }
 
 /// Σ over rows of observed less expected counts, without the last class of each side.
-pub(super) fn deviations(tables: &[Table], n_other: usize, n_outcome: usize) -> Vec<f64> {
+pub(crate) fn deviations(tables: &[Table], n_other: usize, n_outcome: usize) -> Vec<f64> {
     let mut out = vec![0.0; (n_other - 1) * (n_outcome - 1)];
     for t in tables {
         for x in 0..n_other - 1 {
@@ -150,7 +160,7 @@ fn factorise(mut left: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, Vec<usize>) {
 }
 
 /// Pearson's X² of a table.
-pub(super) fn pearson(t: &Table) -> f64 {
+pub(crate) fn pearson(t: &Table) -> f64 {
     let mut sum = 0.0;
     for x in 0..t.n_other {
         for y in 0..t.n_outcome {
