@@ -43,7 +43,7 @@ figures:
 # The Python package: made as a wheel, installed into .venv, beside a peer and into an empty environment, checked and tested.
 # Built with the profile of the other tests, so that they share what is compiled. Tools run as modules: their scripts
 # would name the place where an environment was made, and a checkout may have been moved or copied.
-PIP = -m pip --quiet --disable-pip-version-check
+PIP = -m pip --quiet --disable-pip-version-check --no-cache-dir
 python: browser program
 	python3 -m venv .venv
 	.venv/bin/python $(PIP) install -r crates/dowise-py/requirements-dev.txt
