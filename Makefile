@@ -1,6 +1,7 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc program examples python slurm figures browser benchmarks faults attack fuzz same-bits
+.PHONY: check format lint test doc program examples python slurm figures browser benchmarks faults attack identification \
+	fuzz same-bits
 
 check: format lint test doc examples python slurm
 
@@ -91,6 +92,16 @@ attack:
 	target/attack-venv/bin/python $(PIP) install numpy==2.4.6
 	target/attack-venv/bin/python benchmarks/attack/attack.py --binary target/release/dowise --jobs 2 \
 		--worlds $(ATTACK_WORLDS) --seed $(ATTACK_SEED)
+
+# Random graphs with hidden causes: what is identified, against the ID algorithm of a peer and the truth by enumeration.
+identification:
+	cargo build --release --locked -p dowise-cli
+	python3 -m venv target/identification-venv
+	target/identification-venv/bin/python $(PIP) install numpy==2.4.6 y0==0.2.11
+	target/identification-venv/bin/python benchmarks/identification/identification.py --binary target/release/dowise \
+		--graphs 1000 --seed 1
+	target/identification-venv/bin/python benchmarks/identification/identification.py --binary target/release/dowise \
+		--graphs 3000 --seed 3 --wide
 
 # Broken, odd and extreme inputs: docs/reference/reliability.md says what must hold for each. The same seed tries the same cases.
 FUZZ_SECONDS = 600

@@ -1,5 +1,6 @@
 //! Validation: compiles a world specification into a checked world.
 
+mod adjustment;
 mod allowed;
 mod check;
 mod contexts;
@@ -24,15 +25,17 @@ mod rewards;
 mod rows;
 mod scales;
 mod starts;
+mod step_graph;
 mod terminal_rewards;
 mod time_index;
 
 use std::collections::HashSet;
 
+pub(crate) use adjustment::adjusted;
 pub(crate) use check::{bare, quoted};
 use limits::LONGEST_HORIZON;
 pub(crate) use limits::{MOST_ENTRIES, MOST_VALUES, MOST_VALUES_IN_ALL, too_many_values};
-pub(crate) use logged_levers::{adjusted, spread};
+pub(crate) use logged_levers::spread;
 
 use self::check::Check;
 use self::graph::Arrows;

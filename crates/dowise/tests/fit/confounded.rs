@@ -127,11 +127,11 @@ fn only_mechanisms_confounded_by_a_hidden_cause_of_a_lever_are_not_learned() {
     assert!(!is_learned("\"u\"", "", "\"x\", \"u\"", u));
     assert!(!is_learned("\"v\"", "", "\"x\", \"u\"", uv));
     assert!(!is_learned("\"m\"", "\"u\"", "\"x\", \"u\"", u));
-    // The front door, but a mediator that the hidden variable acts on too, or another hidden variable.
+    // The front door, but a mediator that the hidden variable acts on too.
     assert!(!is_learned("\"u\"", "\"x\", \"u\"", "\"m\", \"u\"", u));
-    assert!(!is_learned("\"v\"", "\"x\"", "\"m\", \"u\"", uv));
-    // The front door: what the lever acts on comes between.
+    // The front door: what the lever acts on comes between, also if the hidden variable acts through another.
     assert!(is_learned("\"u\"", "\"x\"", "\"m\", \"u\"", u));
+    assert!(is_learned("\"v\"", "\"x\"", "\"m\", \"u\"", uv));
     // It acts on something that the lever has no part in, or the choice went by what is recorded.
     assert!(is_learned("\"u\"", "\"u\"", "\"x\"", u));
     assert!(is_learned("\"m\"", "", "\"x\", \"m\"", ""));

@@ -155,15 +155,60 @@ fn a_lever_that_is_set_with_a_confounded_one_is_confounded_unless_declared() {
     let refusal = together.rests_on().unwrap_err();
     assert!(matches!(&refusal, FitError::Confounded { lever, .. } if lever == "b"), "{refusal}");
     assert!(refusal.to_string().contains("--randomised b"), "{refusal}");
-    // Declared or randomised, b has an effect that adjusting for the logged a identifies.
+    // Declared or randomised, b is not confounded, and a does not act on y: nothing is adjusted, and y keeps its form.
     for declared in [fitting("parents = []", &[]), fitting("", &["b"])] {
-        // A form given u is none given the logged lever.
         let y = declared.world().find("y").unwrap();
         let of_y = declared.world().mechanisms().iter().find(|m| m.children == [y]).unwrap();
-        assert_eq!(of_y.assumed.form, LearnedForm::Table);
+        assert!(matches!(of_y.assumed.form, LearnedForm::Logit { .. }));
         assert_eq!(declared.rests_on().unwrap(), Vec::new());
-        assert!(declared.world().find("logged.a").is_some());
+        assert!(declared.world().find("logged.a").is_none());
     }
+    // If a acts on b, b depends on u through a. A form given u is none given the logged lever.
+    let behind = fitting("parents = [\"a\"]", &[]);
+    let y = behind.world().find("y").unwrap();
+    let of_y = behind.world().mechanisms().iter().find(|m| m.children == [y]).unwrap();
+    assert_eq!(of_y.assumed.form, LearnedForm::Table);
+    assert_eq!(behind.rests_on().unwrap(), Vec::new());
+    assert!(behind.world().find("logged.a").is_some());
+}
+
+/// Every step of a world in which u acts on k and y, k on the lever a, and a on y, with its probability as its weight.
+fn exact_log() -> String {
+    let p = |value: bool, yes: f64| if value { yes } else { 1.0 - yes };
+    let mut text = "episode,stage,s,k,a,y,next.s,weight\n".to_owned();
+    for bits in 0..16_u32 {
+        let [k, a, y, s] = [0, 1, 2, 3].map(|i| bits >> i & 1 == 1);
+        let given = |u: bool| {
+            let of_y = 0.1 + 0.2 * f64::from(u8::from(a)) + 0.6 * f64::from(u8::from(u));
+            0.5 * p(k, if u { 0.8 } else { 0.2 }) * p(a, if k { 0.7 } else { 0.1 }) * p(y, of_y)
+        };
+        let weight = (200_000.0 * (given(false) + given(true))).round();
+        let [s, k, a, y] = [s, k, a, y].map(word);
+        writeln!(text, "{bits},1,{s},{k},{a},{y},{s},{weight}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn a_lever_that_was_set_by_a_key_variable_with_a_hidden_cause_is_adjusted_for_it() {
+    let of = |y: &str, hidden: &str| {
+        let k = format!("key.k\nparents = [{}]", if hidden.is_empty() { "" } else { "\"u\"" });
+        let mut sections = vec!["state.s\nscope = [\"s\"]", "lever.a\nparents = [\"k\"]", &k, y];
+        sections.extend((!hidden.is_empty()).then_some(hidden));
+        let of = binary(&sections, "[reward.r]\nscope = [\"y\"]\nvalue = [0, 1]\n[interventions]\nset = \"all\"");
+        world(&of.to_toml().replace("horizon = 2", "horizon = 1"))
+    };
+    // Setting a gives y with 0.3 + 0.6 P(u).
+    let truth = 0.6;
+    let of_y = "key.y\nparents = [\"a\", \"u\"]";
+    let value = |of: &World| {
+        let log = read_log(of, exact_log(), &["rewards"]);
+        evaluate(&log, &constant(of, 1), &quick()).unwrap().model.mean
+    };
+    let declared = value(&of(of_y, "hidden.u\nparents = []"));
+    assert!((declared - truth).abs() < 1e-3, "{declared}");
+    let naive = value(&of("key.y\nparents = [\"a\"]", ""));
+    assert!(naive > truth + 0.1, "without the hidden cause it would be {naive}");
 }
 
 /// The gain in the expected next y from setting a, by a fit to a log in which u acts on k and on the next y, and a on k.

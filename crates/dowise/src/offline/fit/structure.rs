@@ -70,8 +70,8 @@ pub(super) fn structure(world: &World, kept: &mut Kept, randomised: &[String]) -
 /// The world in which hidden causes of a lever act on the levers that are set with it too, and outcomes that adjusting
 /// for logged levers identifies are adjusted.
 fn adjusted_for_levers(world: World, kept: &Kept, randomised: &[String]) -> Result<World, FitError> {
-    let is_hidden = |id: &VarId| world.variable(*id).kind == Kind::Hidden;
-    if !world.behaviour_mechanisms.iter().flat_map(|behaviour| &behaviour.parents).any(is_hidden) {
+    let has_hidden = world.variables.iter().any(|variable| variable.kind == Kind::Hidden);
+    if !has_hidden || world.behaviour_mechanisms.is_empty() {
         return Ok(world);
     }
     let mut stated = Stated::read(&world.to_toml(), world.name(), None).map_err(FitError::World)?;
