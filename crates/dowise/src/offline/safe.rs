@@ -88,7 +88,7 @@ pub enum Recommendation {
 pub struct SafePlan {
     /// The optimal plan of the posterior mean.
     pub mean: Candidate,
-    /// The optimal plan of the pessimistic estimate: it has the greatest guaranteed value.
+    /// The optimal plan of the pessimistic estimate.
     pub pessimistic: Candidate,
     /// The behaviour policy; `None` if only evidence without returns is available.
     pub logged: Option<Logged>,

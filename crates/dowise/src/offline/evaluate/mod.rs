@@ -328,7 +328,7 @@ pub(crate) fn guaranteed(
     }
     let n = model.state_space().len();
     let [least, greatest] = model.bounding();
-    let low_s = &least.value(Estimator::Pessimistic(Sets::Mixture), who)?[..n];
+    let low_s = &least.least_value(who)?[..n];
     let high_s = &greatest.value(Estimator::Optimistic(Sets::Mixture), who)?[..n];
     let off = starts.may_be_off(low_s, high_s, options.delta * OF_STARTS);
     let found = Interval { low: starts.mean(low_s) - off, high: starts.mean(high_s) + off };

@@ -7,8 +7,8 @@ use crate::Space;
 use crate::kernel::Effects;
 use crate::kernel::{Kernel, Scratch};
 use crate::learn::{
-    Belief, Estimator, Evidence, LearnResult, NextStateRewards, NextStateTerm, Options, Payments, Selector, Tabular,
-    View, hold_belief, mean_tables,
+    Belief, Estimator, Evidence, LearnResult, NextStateRewards, NextStateTerm, Options, Payments, Selector, Sets,
+    Tabular, View, hold_belief, mean_tables,
 };
 use crate::memory::Held;
 use crate::offline::LogSummary;
@@ -173,6 +173,24 @@ impl Model {
         Ok(self.value_by(&mut belief, &selector, who, |_, _, _, _| {}))
     }
 
+    /// Lower bounds on the values of a policy or of the behaviour policy, `[stage][state]`, by the pessimistic estimate.
+    /// They are at least its [`value`](Self::value) under that estimate.
+    ///
+    /// # Cost
+    /// Twice that of a value.
+    pub(crate) fn least_value(&self, who: Followed<'_>) -> LearnResult<Vec<f64>> {
+        let mut belief = self.belief(Estimator::Pessimistic(Sets::Mixture));
+        let selector = self.draw(&mut belief, 0)?;
+        let Followed::Policy(policy_hs) = who else {
+            return Ok(self.value_by(&mut belief, &selector, who, |_, _, _, _| {}));
+        };
+        let corners = self.draw(&mut self.belief(Estimator::Optimistic(Sets::Mixture)), 0)?;
+        let effects = Tighter { radius: FromLeast(Model::kernel(&selector)), corners: Model::kernel(&corners) };
+        let mut policy = Follow::default();
+        policy.decode(&effects, policy_hs);
+        Ok(self.value_along(&mut belief, &policy.through(&effects, self.n_states)))
+    }
+
     /// The same with a belief that was already drawn. `watch` receives for every stage −q (`[state][cause]`), its
     /// values, and those of the next stage.
     ///
@@ -312,5 +330,44 @@ impl Effects for FromLeast<'_> {
         } else {
             self.0.expect_member_from_least(state, parts, of, scratch)
         }
+    }
+}
+
+/// Upper bounds on Σ_c P(c | s, do(a)) loss(c) over the confidence sets of mechanisms: the tighter of two.
+struct Tighter<'a> {
+    /// P within a distance of its centre.
+    radius: FromLeast<'a>,
+    /// The kernel of the optimistic member, which is found among extreme points: the greatest sum of losses is the
+    /// greatest loss g less the least sum of g − loss.
+    corners: &'a Kernel,
+}
+
+impl Effects for Tighter<'_> {
+    fn n_causes(&self) -> usize {
+        self.radius.n_causes()
+    }
+
+    fn n_parts(&self) -> usize {
+        self.radius.n_parts() + self.corners.n_parts()
+    }
+
+    fn decode(&self, action: Action, out: &mut Vec<u32>) {
+        self.radius.decode(action, out);
+        self.corners.decode(action, out);
+    }
+
+    fn cost(&self, action: Action) -> f64 {
+        self.radius.cost(action)
+    }
+
+    fn expect(&self, stage: usize, state: usize, parts: &[u32], of: &[f64], scratch: &mut Scratch) -> f64 {
+        let (by_radius, by_corners) = parts.split_at(self.radius.n_parts());
+        let within = self.radius.expect(stage, state, by_radius, of, scratch);
+        if self.corners.is_certain() {
+            return within;
+        }
+        let greatest = of.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let below: Vec<f64> = of.iter().map(|loss| greatest - loss).collect();
+        within.min(greatest - self.corners.expect_member(state, by_corners, &below, scratch))
     }
 }

@@ -89,8 +89,10 @@ fn following_by_the_mean_is_exact_where_episodes_end_count_less_and_pay_on_arriv
             let [low, high] = [Estimator::Pessimistic(Sets::Mixture), Estimator::Optimistic(Sets::Mixture)]
                 .map(|r| model.value(r, Followed::Policy(&policy)).unwrap());
             let truth = Planner::new(&world).unwrap().evaluate(&policy).unwrap();
-            let inside = (0..truth.len()).all(|i| low[i] <= truth[i] + 1e-9 && truth[i] <= high[i] + 1e-9);
-            assert!(inside, "{name}: the truth is not between the worst and the optimistic members");
+            let least = model.least_value(Followed::Policy(&policy)).unwrap();
+            let inside =
+                |i: usize| low[i] <= least[i] + 1e-9 && least[i] <= truth[i] + 1e-9 && truth[i] <= high[i] + 1e-9;
+            assert!((0..truth.len()).all(inside), "{name}: the truth is not between its bounds");
         }
     }
 }
@@ -160,8 +162,43 @@ fn the_true_value_by_enumeration_is_between_pessimistic_and_optimistic_estimates
         let truth = by_hand(&world, &policy, 0, state);
         let [low, high] = [Estimator::Pessimistic(Sets::Mixture), Estimator::Optimistic(Sets::Mixture)]
             .map(|r| model.value(r, Followed::Policy(&policy)).unwrap()[state]);
-        assert!(low < truth && truth < high && low < followed[state] && followed[state] < high);
+        let least = model.least_value(Followed::Policy(&policy)).unwrap()[state];
+        assert!(low <= least && least < truth && truth < high && least < followed[state] && followed[state] < high);
     }
+}
+
+/// Two key variables, one an effect of the other, and a reward that every value of them earns, or its opposite.
+fn chain(sign: i32) -> World {
+    let [low, high] = if sign > 0 { [0, 1] } else { [-1, 0] };
+    let text = format!(
+        "dowise = 1\nhorizon = 2\n[state.s]\nvalues = 2\nscope = [\"k\"]\nnext.rows = [{{ when = {{ k = 1 }}, p = [0.3, 0.7] }}, \
+         {{ p = [0.8, 0.2] }}]\nstart = 0\n[lever.a]\nvalues = 2\n[key.k]\nvalues = 2\nparents = [\"a\"]\n\
+         p = [[0.8, 0.2], [0.3, 0.7]]\n[key.y]\nvalues = 2\nparents = [\"k\", \"s\"]\n\
+         p = [[[0.9, 0.1], [0.6, 0.4]], [[0.5, 0.5], [0.2, 0.8]]]\n[reward.r]\nscope = [\"y\", \"k\"]\n\
+         range = [{low}, {high}]\nvalue = [[0, {}], [{}, {sign}]]\n[interventions]\nset = \"all\"",
+        0.5 * f64::from(sign),
+        0.25 * f64::from(sign)
+    );
+    World::from_toml(&text, "chain.toml").unwrap()
+}
+
+#[test]
+fn bounds_of_opposite_rewards_are_opposite() {
+    let bounds = |sign: i32| {
+        let world = chain(sign);
+        let knowledge = Knowledge::of(&world).without_rewards().without_mechanisms();
+        let model = Model::new(log(&world, &knowledge, 200, 5).summary(), 0.1).unwrap();
+        let policy = vec![Action(1); world.horizon() * world.n_states()];
+        let who = Followed::Policy(&policy);
+        let low = model.value(Estimator::Pessimistic(Sets::Mixture), who).unwrap()[0];
+        let high = model.value(Estimator::Optimistic(Sets::Mixture), who).unwrap()[0];
+        [low, model.least_value(who).unwrap()[0], high]
+    };
+    let ([worst, least, most], [_, of_opposite, _]) = (bounds(1), bounds(-1));
+    let high_of_opposite = bounds(-1)[2];
+    assert!((least + high_of_opposite).abs() < 1e-9, "{least} {high_of_opposite}");
+    assert!((most + of_opposite).abs() < 1e-9, "{most} {of_opposite}");
+    assert!(most - least < 0.9 * (most - worst), "the radius alone gives {worst}, both give {least} to {most}");
 }
 
 #[test]
