@@ -9,12 +9,14 @@ pub(super) use safe::check_fingerprint;
 use std::path::PathBuf;
 
 use dowise::Planner;
+use dowise::offline::fit::logged_return_in;
 use dowise::plan::PlanError;
 
 use super::evaluate::Reading;
 use super::fit::evidence_file;
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
+use crate::table::Amounts;
 use crate::worldfile::{self, WorldFile};
 use crate::{policy_file, render, table};
 
@@ -108,6 +110,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     best.value_hs = planner.verify(&best).map_err(cannot)?;
     let best_value = planner.from_start(&best.value_hs[..best.n_states]);
     let name = args.file.display().to_string();
+    if let Some(logged) = logged_return_in(&source.text).filter(|_| args.evaluate.is_none()) {
+        output.talk(table::wrapped(&fitted_note(&name, best_value, logged)));
+    }
     let Some(file) = &args.evaluate else {
         if args.json {
             output.json(&json::planned(name, &world, &best, best_value))?;
@@ -125,4 +130,17 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         output.data(report::evaluated(&world, value, best_value))?;
     }
     Ok(Status::Fine)
+}
+
+/// The value of a plan in a fitted world is an estimate of the best among many: it is likely to be too high.
+fn fitted_note(file: &str, value: f64, logged: f64) -> String {
+    let amounts = Amounts::of([value, logged]);
+    let far = if (value - logged).abs() > 0.5 * logged.abs() { ", which is far away" } else { "" };
+    format!(
+        "note: the logged episodes returned {} on average{far}; the plan's {} are a model's estimate of the best of many \
+         plans, which tends to be too high, and no assumption was checked. `dowise plan {file} --safe --from LOG` \
+         checks them.",
+        amounts.show(logged),
+        amounts.show(value)
+    )
 }

@@ -150,7 +150,7 @@ impl Fitted {
         };
         fitted.report.record = of_summary(&fitted.summary(), fitted.incomplete.is_some());
         fitted.report.evidence = seal(&fitted.written_file(None))?;
-        fitted.text = header(&fitted.report, options.prior, &options.randomised) + &text;
+        fitted.text = header(&fitted.report, fitted.returns, options.prior, &options.randomised) + &text;
         Ok(fitted)
     }
 
@@ -281,6 +281,15 @@ pub fn fingerprint_in(world: &str) -> Option<&str> {
     world.lines().find_map(|line| line.strip_prefix(FINGERPRINT)).map(str::trim)
 }
 
+/// Prefix of the line of a fitted world file that states the mean logged return.
+const RETURNS: &str = "# Mean logged return: ";
+
+/// The mean return of the complete episodes that a world was fitted to, from its file; `None` if it has none.
+pub fn logged_return_in(world: &str) -> Option<f64> {
+    let line = world.lines().take_while(|line| line.starts_with('#')).find_map(|line| line.strip_prefix(RETURNS))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 /// The limits of a fit, from its evidence file; every guarantee from its numbers has to state them.
 pub fn not_fitted_in(text: &str) -> Result<NotFitted, FitError> {
     let EvidenceFile { not_fitted: names, without_numbers, em, unpaid, fingerprint, incomplete, .. } = read_file(text)?;
@@ -383,14 +392,19 @@ fn written(filled: Filled) -> Result<(World, String), FitError> {
 }
 
 /// A summary of the fit, as comments at the top of the file.
-fn header(report: &FitReport, prior: f64, randomised: &[String]) -> String {
+fn header(report: &FitReport, returns: Option<ReturnSums>, prior: f64, randomised: &[String]) -> String {
     let mut lines = vec![
         format!("Fitted to a log of {} steps in {} episodes.", report.steps, report.episodes),
         format!("Fingerprint of the evidence: {}", report.evidence),
-        format!(
-            "Numbers are posterior means; the prior of a row of a table is worth {prior} visits, shared by its values."
-        ),
     ];
+    // Incomplete episodes have bounds on their returns only.
+    if let Some(returns) = returns.filter(|returns| returns.middle.n > 0.0 && returns.incomplete == 0.0) {
+        let (mean, n) = (returns.middle.mean, returns.middle.n);
+        lines.push(format!("{}{mean} ({n} episodes)", RETURNS.trim_start_matches("# ")));
+    }
+    lines.push(format!(
+        "Numbers are posterior means; the prior of a row of a table is worth {prior} visits, shared by its values."
+    ));
     if !report.kept.is_empty() {
         lines.push(format!("Kept as the world file gave them: {}", report.kept.join(", ")));
     }

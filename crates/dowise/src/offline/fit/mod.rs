@@ -35,7 +35,7 @@ pub(crate) use completions::Completed;
 pub use confounded::Confounded;
 pub(crate) use em::Incomplete;
 pub use error::FitError;
-pub use fitted::{Fitted, NotFitted, fingerprint_in, not_fitted_in, read_evidence, read_summary};
+pub use fitted::{Fitted, NotFitted, fingerprint_in, logged_return_in, not_fitted_in, read_evidence, read_summary};
 pub use fitting::{FitOptions, Fitting};
 pub use report::{EmReport, FitAxis, FitPart, FitReport, FitRow, FitTable, IntervalKind, Missing, OpenQuestion};
 pub use structure::Marginalised;

@@ -171,7 +171,9 @@ impl Filled {
         };
         let fit = Fit::of_tally(model, tally);
         let mean = fit.mean(model);
-        let [low, high] = fit.interval(model, normal_deviations(rule.level));
+        let [mut low, mut high] = fit.interval(model, normal_deviations(rule.level));
+        let wide = model.with_wide_priors();
+        stretch((&mut low, &mut high), &mean, &Fit::of_tally(&wide, tally).mean(&wide));
         let n = of.n_values;
         let row = |row: usize| {
             let part = |from: &[f64]| from[row * n..(row + 1) * n].to_vec();
@@ -318,6 +320,21 @@ fn widen_free(rows: &mut [FitRow], drawn: &[&Counts], guess: Option<(&[f64], f64
                 false => [0.0, 1.0],
             };
         }
+    }
+}
+
+/// Stretches intervals of a form by the effect of its prior, in log-odds: the prior shrinks every effect, which shifts
+/// rows far from the others' mean in one direction.
+fn stretch((low, high): (&mut [f64], &mut [f64]), mean: &[f64], without_prior: &[f64]) {
+    let odds = |p: f64| {
+        let p = p.clamp(1e-12, 1.0 - 1e-12);
+        p / (1.0 - p)
+    };
+    for (((low, high), &mean), &other) in low.iter_mut().zip(high).zip(mean).zip(without_prior) {
+        let ratio = odds(other) / odds(mean);
+        let shifted = |p: f64, by: f64| if p <= 0.0 || p >= 1.0 { p } else { odds(p) * by / (1.0 + odds(p) * by) };
+        *low = shifted(*low, ratio.min(1.0));
+        *high = shifted(*high, ratio.max(1.0));
     }
 }
 
