@@ -1,5 +1,6 @@
 //! Evaluation and safe plans from logs: exact where they must be, and right as often as they say.
 
+mod advice;
 mod attacked;
 #[path = "../common/mod.rs"]
 mod common;
