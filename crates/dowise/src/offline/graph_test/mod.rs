@@ -179,6 +179,13 @@ impl GraphTest {
         untested.filter_map(|found| self.claims[found.claim].projection(&self.knowledge)).collect()
     }
 
+    /// Whether the outcome of a claim is a payment that is known and that the log does not record.
+    fn is_known(&self, found: &Counted<'_>) -> bool {
+        let known = |j: usize| self.knowledge.rewards()[j].table.is_some();
+        let is_payment = matches!(self.claims[found.claim].outcome, graph::Part::Reward(j) if known(j));
+        is_payment && found.rows.iter().all(|row| row.cells.is_empty())
+    }
+
     /// Whether one side of a claim has a single value.
     fn is_vacuous(&self, claim: &Claim) -> bool {
         [claim.other, claim.outcome].iter().any(|&part| claims::size(&self.knowledge, part) < 2)
@@ -199,15 +206,16 @@ impl GraphTest {
         assert!(level > 0.0 && level < 1.0, "invariant: a level is a probability, not {level}");
         let mut counted: Vec<Counted<'_>> = self.panels.iter().flat_map(Panel::counted).collect();
         counted.sort_by_key(|c| c.claim);
-        let of_experiments = counted.split_off(counted.partition_point(|c| c.claim < self.n_of_time));
+        let mut of_experiments = counted.split_off(counted.partition_point(|c| c.claim < self.n_of_time));
         let of_time = counted.split_off(counted.partition_point(|c| c.claim < self.n_timeless));
         let of_previous = counted.split_off(counted.partition_point(|c| c.claim < self.n_of_step));
         let (tested, untested) = self.family(&counted, level);
         let (markov, markov_untested) = self.family(&of_previous, level);
         let (stationarity, stationarity_untested) = self.family(&of_time, level);
         // Without steps of both kinds there is nothing to compare.
-        let compared = if self.randomised.contains(&0) { &[][..] } else { &of_experiments[..] };
-        let (confounding, confounding_untested) = self.family(compared, level);
+        let has_both = !self.randomised.contains(&0);
+        of_experiments.retain(|found| has_both && !self.is_known(found));
+        let (confounding, confounding_untested) = self.family(&of_experiments, level);
         let (episodes, steps, incomplete_steps) = (self.episodes, self.steps, self.incomplete_steps);
         let missingness = self.recorded.tests();
         GraphReport {
