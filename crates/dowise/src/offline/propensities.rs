@@ -5,10 +5,10 @@
 //! * If the propensities of the logged interventions are constant and sum to 1, the number of steps with a is binomial,
 //!   and both tails are exact. States are compared as a whole, else by stage, else by `randomised`. A policy that comes
 //!   back to the state within an episode makes the number of steps random, which matters little.
-//! * Otherwise Y = 1{a} / p has a mean of at most 1 in every step, whatever happened before. Then Π (1 + λ (Y − 1)) is a
-//!   nonnegative supermartingale for 0 < λ < 1, and by Markov's inequality it exceeds 1/α with probability at most α
-//!   (Ville 1939). The mean over several λ bounds the p-value. If some interventions are rarer than their propensities
-//!   say, others are more frequent, so one side suffices.
+//! * Otherwise Y = 1{a} / p has a mean of at most 1 in every step, whatever happened before. Then Π (1 + λ (Y − 1)) is
+//!   a nonnegative supermartingale for 0 < λ < 1, and by Markov's inequality it exceeds 1/α with probability at most α.
+//!   The mean over several λ bounds the p-value. If some interventions are rarer than their propensities say, others
+//!   are more frequent, so one side suffices.
 //!
 //! The smallest p-value is multiplied by the number of comparisons (Bonferroni), those without a result included: which
 //! of them have one depends on the log.

@@ -11,8 +11,8 @@ use crate::world::{Mechanism, VarId};
 /// Steps with propensities below which their frequencies say too little.
 const FEW_STEPS: u64 = 20;
 
-/// Whether something that is not recorded acts on a lever and on an outcome. `check` compares outcomes of randomised and
-/// other steps; `None` if the log does not have both.
+/// Whether something that is not recorded acts on a lever and on an outcome. `check` compares outcomes of randomised
+/// and other steps; `None` if the log does not have both.
 pub(super) fn confounding(knowledge: &Knowledge, declared: &Declared, check: Option<&MarkovCheck>) -> Assumption {
     let about = About::Confounding;
     if let Some(MarkovCheck { contradicted, tested, .. }) = check.filter(|check| !check.contradicted.is_empty()) {
@@ -73,8 +73,8 @@ fn compared(check: Option<&MarkovCheck>) -> (String, bool) {
 fn from_randomised(only: &RandomisedOnly) -> String {
     let (levers, variables) = (and(&only.levers), and(&only.variables));
     format!(
-        " Declared hidden causes act on {levers} and on {variables}: {variables} is learned from randomised rows only, in \
-         which every lever was set by a draw given recorded variables."
+        " Declared hidden causes act on {levers} and on {variables}. What {levers} does to {variables} is learned from \
+         randomised rows only; which rows are randomised depends on recorded variables only."
     )
 }
 

@@ -186,7 +186,7 @@ impl Quantities<'_> {
     fn learned(&self, child: &str, m: &Mechanism) -> (Identification, String) {
         let is_only = |only: &RandomisedOnly| m.children.iter().any(|&id| only.variables.contains(&self.name(id)));
         if self.declared.randomised_only.as_ref().is_some_and(is_only) {
-            let if_true = "every lever of a randomised row was set by a draw given recorded variables";
+            let if_true = "levers of randomised rows, and which rows are randomised, depend on recorded variables and chance only";
             return (Identification::RandomisedSteps, if_true.to_owned());
         }
         let parents = &m.parents;

@@ -1,8 +1,8 @@
 //! Experiments in a confounded log: mechanisms that are learned from steps whose levers were set by a draw.
 //!
-//! Where a hidden variable acts on a lever and on an outcome, other steps do not show what setting the lever does to the
-//! outcome. In a randomised step nothing hidden acts on the levers, so its rows are those of the world with the levers
-//! randomised. All other quantities are the same in both kinds of steps.
+//! Where a hidden variable acts on a lever and on an outcome, other steps do not show what setting the lever does to
+//! the outcome. In a randomised step nothing hidden acts on the levers, so its rows are those of the world with the
+//! levers randomised. All other quantities are the same in both kinds of steps.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use super::keep::Kept;
 use super::structure::{Structure, structure};
 use crate::data::LogStep;
 use crate::learn::{Evidence, Knowledge};
-use crate::world::World;
+use crate::world::{Kind, World};
 
 /// Variables whose mechanisms are learned from randomised steps only, and the levers that are confounded with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +67,9 @@ pub(super) fn with_experiments(
     }
     let structure = structure(world, &mut kept, &[randomised, &levers].concat())?;
     let is_open = |name: &String| structure.confounded.iter().any(|of| of.not_fitted.contains(name));
-    let mut variables: Vec<String> =
-        by_behaviour.iter().flat_map(|of| of.not_fitted.clone()).filter(|name| !is_open(name)).collect();
+    let is_hidden = |name: &String| world.find(name).is_some_and(|id| world.variable(id).kind == Kind::Hidden);
+    let names = by_behaviour.iter().flat_map(|of| of.not_fitted.clone());
+    let mut variables: Vec<String> = names.filter(|name| !is_open(name) && !is_hidden(name)).collect();
     variables.sort();
     variables.dedup();
     Ok(Some((structure, kept, (RandomisedOnly { variables, levers }, as_logged))))
