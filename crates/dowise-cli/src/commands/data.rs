@@ -98,6 +98,9 @@ fn assignment(test: &PropensityTest, output: &Output) -> String {
                 probability(test.p)
             )
         }
+        _ if !test.is_tested() => {
+            format!("{} steps with propensities are too few to compare with frequencies.", table::count(test.steps))
+        }
         _ => format!(
             "Interventions occur about as often as their propensities say: none of {} frequencies differs at level 0.001.",
             table::count(test.compared as u64)

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::LogStep;
 use crate::learn::Knowledge;
-use crate::math::{exp, ln, ln_gamma};
+use crate::math::{exp, ln, ln_gamma, powi};
 use crate::world::Action;
 
 /// Level at which propensities are rejected.
@@ -33,6 +33,9 @@ const COMPLETE: f64 = 0.01;
 
 /// Relative difference up to which propensities of an intervention count as the same.
 const SAME: f64 = 1e-3;
+
+/// Steps with propensities below which their frequencies say too little.
+const FEW_STEPS: u64 = 20;
 
 /// Bets λ of the supermartingales: 1/2, 1/4, ….
 const BETS: usize = 8;
@@ -66,6 +69,11 @@ pub struct PropensityMismatch {
 }
 
 impl PropensityTest {
+    /// Whether there are enough steps to compare.
+    pub fn is_tested(&self) -> bool {
+        self.steps >= FEW_STEPS || self.is_contradicted()
+    }
+
     /// Whether the log contradicts its propensities.
     pub fn is_contradicted(&self) -> bool {
         self.p < LEVEL
@@ -135,7 +143,7 @@ impl PropensityCounts {
 }
 
 fn bets() -> impl Iterator<Item = f64> {
-    (1..=BETS as i32).map(|i| 0.5f64.powi(i))
+    (1..=BETS as u32).map(|i| powi(0.5, i))
 }
 
 /// Results of all comparisons so far.

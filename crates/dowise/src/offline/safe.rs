@@ -93,6 +93,9 @@ pub struct SafePlan {
     pub pessimistic: Candidate,
     /// The behaviour policy; `None` if only evidence without returns is available.
     pub logged: Option<Logged>,
+    /// The value by the model of the policy of the steps that were not randomised, which a plan has to exceed; `None` if
+    /// the log does not have both kinds of steps.
+    pub unrandomised: Option<OfflineValue>,
     /// One missingness test for each variable and payment that is missing in some steps.
     pub missingness: Vec<MissingnessTest>,
     /// The assumptions behind these values, and whether the log contradicts them.
@@ -248,6 +251,7 @@ fn plan(
         mean,
         pessimistic,
         logged,
+        unrandomised: today.filter(|of| of.1).map(|of| of.0),
         missingness,
         record,
         learns_from_incomplete,

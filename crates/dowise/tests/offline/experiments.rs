@@ -147,7 +147,11 @@ fn plans_from_randomised_rows_of_a_confounded_log_are_truly_better() {
         let mean = at.iter().sum::<f64>() / at.len() as f64;
         assert!(mean > 0.4, "seed {seed}: a plan worth {mean} a step, in place of 0.4");
         let confounding = about(&plan, About::Confounding);
-        assert!(confounding.statement.contains("does to y is learned from randomised rows only"), "{}", confounding.statement);
+        assert!(
+            confounding.statement.contains("does to y is learned from randomised rows only"),
+            "{}",
+            confounding.statement
+        );
     }
     assert!(recommended >= 9, "{recommended} of 12 logs lead to a recommendation");
 }
@@ -187,6 +191,9 @@ fn a_plan_has_to_be_better_than_usual_practice_and_not_only_than_the_experiment(
         assert!(plan.mean.model.mean > today.normal.high, "seed {seed}: it is better than the mean of the log");
         assert!(!deploys(&plan), "seed {seed}: {:?}", plan.recommendation);
         assert!(plan.mean.difference.unwrap().high < 0.0, "seed {seed}");
+        let practice = plan.unrandomised.unwrap().posterior;
+        // Two steps of 0.86 each.
+        assert!(practice.low < 1.75 && practice.high > 1.69, "seed {seed}: {practice:?}");
     }
     // Without usual practice in the log, the experiment is what a plan replaces.
     let log = read(&world, &Practice { randomised: 1.0, ..GOOD_DOCTORS }.log(6000, 1));

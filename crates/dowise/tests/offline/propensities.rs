@@ -99,7 +99,7 @@ fn halves_that_are_logged_as_three_to_two_are_noticed() {
     };
     assert!(log(&world, 1500, 1, wrong, none).1.is_contradicted());
     // Episodes that are lost by what was done in them.
-    let lost = |episode: u64, ranks: &[u64]| ranks[0] == 0 && episode % 2 == 0;
+    let lost = |episode: u64, ranks: &[u64]| ranks[0] == 0 && episode.is_multiple_of(2);
     assert!(log(&world, 2000, 1, BY_STATE, lost).1.is_contradicted());
 }
 

@@ -8,9 +8,6 @@ use crate::offline::PropensityTest;
 use crate::offline::fit::RandomisedOnly;
 use crate::world::{Mechanism, VarId};
 
-/// Steps with propensities below which their frequencies say too little.
-const FEW_STEPS: u64 = 20;
-
 /// Whether something that is not recorded acts on a lever and on an outcome. `check` compares outcomes of randomised
 /// and other steps; `None` if the log does not have both.
 pub(super) fn confounding(knowledge: &Knowledge, declared: &Declared, check: Option<&MarkovCheck>) -> Assumption {
@@ -86,7 +83,7 @@ pub(super) fn propensities(test: Option<&PropensityTest>) -> Option<Assumption> 
         Some(Assumption { about, status, statement, remedy })
     };
     let Some(clearest) = test.clearest.as_ref().filter(|_| test.is_contradicted()) else {
-        if test.steps < FEW_STEPS {
+        if !test.is_tested() {
             let why = format!("{} steps with propensities are too few to compare with frequencies.", test.steps);
             return of(Status::NotTested, why, "");
         }

@@ -51,6 +51,14 @@ impl Experiments {
     }
 }
 
+/// The structure of a log with randomised steps.
+pub(super) struct ByDraw {
+    pub(super) structure: Structure,
+    pub(super) kept: Kept,
+    /// What is learned from randomised steps only, and the graph of the other steps.
+    pub(super) only: (RandomisedOnly, Knowledge),
+}
+
 /// The structure of a log with randomised steps, and what is learned from these only; `None` if they identify nothing
 /// more. `kept` are the names that the user keeps, `found` is the structure without randomised steps, and `as_logged`
 /// its knowledge.
@@ -59,7 +67,7 @@ pub(super) fn with_experiments(
     mut kept: Kept,
     (found, as_logged): (&Structure, Knowledge),
     randomised: &[String],
-) -> Result<Option<(Structure, Kept, (RandomisedOnly, Knowledge))>, FitError> {
+) -> Result<Option<ByDraw>, FitError> {
     let by_behaviour: Vec<&Confounded> = found.confounded.iter().filter(|of| of.always_set).collect();
     let levers: Vec<String> = by_behaviour.iter().map(|of| of.lever.clone()).collect();
     if levers.is_empty() {
@@ -72,5 +80,5 @@ pub(super) fn with_experiments(
     let mut variables: Vec<String> = names.filter(|name| !is_open(name) && !is_hidden(name)).collect();
     variables.sort();
     variables.dedup();
-    Ok(Some((structure, kept, (RandomisedOnly { variables, levers }, as_logged))))
+    Ok(Some(ByDraw { structure, kept, only: (RandomisedOnly { variables, levers }, as_logged) }))
 }

@@ -111,10 +111,8 @@ impl Fitting {
         let mut experiments = None;
         if options.randomised_steps && !options.em {
             let as_logged = kept.skeleton(&found.world);
-            if let Some((by_draw, of_draw, of)) =
-                with_experiments(world, own, (&found, as_logged), &options.randomised)?
-            {
-                (found, kept, experiments) = (by_draw, of_draw, Some(of));
+            if let Some(by_draw) = with_experiments(world, own, (&found, as_logged), &options.randomised)? {
+                (found, kept, experiments) = (by_draw.structure, by_draw.kept, Some(by_draw.only));
             }
         }
         let Structure { world, marginalised, confounded } = found;

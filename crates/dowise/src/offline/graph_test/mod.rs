@@ -172,18 +172,26 @@ impl GraphTest {
     pub(crate) fn untested_projections(&self) -> Vec<Projection> {
         let counted = self.panels.iter().flat_map(Panel::counted).filter(|found| found.claim < self.n_of_step);
         let is_tested = |found: &Counted<'_>| self.tables(found).visits() >= LEAST_VISITS || outcome_is_constant(found);
-        // After the only step of an episode, the next state matters only if it is paid for.
-        let ends = self.knowledge.horizon() == 1 && self.knowledge.rewards().iter().all(|term| term.next.is_empty());
+        let ends = self.ends_at_once();
         let matters = |found: &Counted<'_>| !(ends && matches!(self.claims[found.claim].outcome, graph::Part::Next(_)));
         let untested = counted.filter(|found| matters(found) && !is_tested(found));
         untested.filter_map(|found| self.claims[found.claim].projection(&self.knowledge)).collect()
     }
 
-    /// Whether the outcome of a claim is a payment that is known and that the log does not record.
-    fn is_known(&self, found: &Counted<'_>) -> bool {
-        let known = |j: usize| self.knowledge.rewards()[j].table.is_some();
-        let is_payment = matches!(self.claims[found.claim].outcome, graph::Part::Reward(j) if known(j));
-        is_payment && found.rows.iter().all(|row| row.cells.is_empty())
+    /// Whether the log need not record the outcome of a claim, and does not: a known payment, or what follows the only
+    /// step of an episode.
+    fn is_not_needed(&self, found: &Counted<'_>) -> bool {
+        let is_spared = match self.claims[found.claim].outcome {
+            graph::Part::Reward(j) => self.knowledge.rewards()[j].table.is_some(),
+            graph::Part::Next(_) => self.ends_at_once(),
+            _ => false,
+        };
+        is_spared && found.rows.iter().all(|row| row.cells.is_empty())
+    }
+
+    /// Whether the next state does not matter: episodes have one step, and nothing is paid for what follows it.
+    fn ends_at_once(&self) -> bool {
+        self.knowledge.horizon() == 1 && self.knowledge.rewards().iter().all(|term| term.next.is_empty())
     }
 
     /// Whether one side of a claim has a single value.
@@ -214,7 +222,7 @@ impl GraphTest {
         let (stationarity, stationarity_untested) = self.family(&of_time, level);
         // Without steps of both kinds there is nothing to compare.
         let has_both = !self.randomised.contains(&0);
-        of_experiments.retain(|found| has_both && !self.is_known(found));
+        of_experiments.retain(|found| has_both && !self.is_not_needed(found));
         let (confounding, confounding_untested) = self.family(&of_experiments, level);
         let (episodes, steps, incomplete_steps) = (self.episodes, self.steps, self.incomplete_steps);
         let missingness = self.recorded.tests();
