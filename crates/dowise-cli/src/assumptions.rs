@@ -32,11 +32,13 @@ fn identification(all: &[Identified], output: &Output) -> String {
     text
 }
 
-/// A quantity, with the number of rows that no logged step shows.
+/// A quantity, with the number of rows that no logged step shows, and of steps if only randomised ones count.
 fn quantity(of: &Identified) -> String {
-    match of.unseen {
-        0 => of.quantity.clone(),
-        unseen => format!("{} (no data in {} of {} rows)", of.quantity, count(unseen), count(of.rows)),
+    let steps = (of.by == Identification::RandomisedSteps).then(|| format!("{} steps", count(of.steps)));
+    let rows = (of.unseen > 0).then(|| format!("no data in {} of {} rows", count(of.unseen), count(of.rows)));
+    match [steps, rows].into_iter().flatten().collect::<Vec<_>>()[..] {
+        [] => of.quantity.clone(),
+        ref notes => format!("{} ({})", of.quantity, notes.join(", ")),
     }
 }
 

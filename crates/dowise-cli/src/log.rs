@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dowise::World;
-use dowise::data::{CsvTable, LogError, LogMap, LogReader, LogReport, LogStep};
+use dowise::data::{CsvTable, LogError, LogMap, LogReader, LogReport, LogStep, has_randomised_row};
+use dowise::offline::fit::{FitOptions, Fitting};
 use dowise_study::{MOST_TEXT, read_text_file};
 
 use crate::output::{Failure, Output};
@@ -60,14 +61,7 @@ fn read(
     all: impl FnOnce(LogReader<'_, CsvTable>, &mut Watch<'_>) -> Result<LogReport, LogError>,
 ) -> Result<LogReport, Failure> {
     let shown = |error: LogError| failure(error, log, output);
-    let map = match map {
-        None => None,
-        Some(file) => {
-            let text = read_text_file(file, MOST_TEXT).map_err(|e| Failure::Io(e.to_string()))?;
-            let read = LogMap::from_toml(&text, &file.display().to_string(), world);
-            Some(read.map_err(|error| failure(LogError::Map(error), log, output))?)
-        }
-    };
+    let map = map.map(|file| read_map(file, log, world, output)).transpose()?;
     let table = CsvTable::open(log).map_err(shown)?;
     let (read, size) = (table.bytes_read(), table.size().unwrap_or(0));
     let reader = LogReader::new(table, world, map.as_ref()).map_err(shown)?;
@@ -82,6 +76,33 @@ fn read(
         Some(failure) => Err(failure),
         None => report.map_err(|error| failure(error, log, output)),
     }
+}
+
+fn read_map(file: &Path, log: &Path, world: &World, output: &Output) -> Result<LogMap, Failure> {
+    let text = read_text_file(file, MOST_TEXT).map_err(|e| Failure::Io(e.to_string()))?;
+    let read = LogMap::from_toml(&text, &file.display().to_string(), world);
+    read.map_err(|error| failure(LogError::Map(error), log, output))
+}
+
+/// The fit of a log in which some rows are randomised: these show what confounding hides in the others. The same fit if
+/// nothing is confounded, or if no row is randomised.
+pub(crate) fn with_experiments(
+    fitting: Fitting,
+    (world, options): (&World, FitOptions),
+    (log, map): (&Path, Option<&Path>),
+    output: &Output,
+) -> Result<Fitting, Failure> {
+    if fitting.confounded().is_empty() || options.em {
+        return Ok(fitting);
+    }
+    let shown = |error: LogError| failure(error, log, output);
+    let map = map.map(|file| read_map(file, log, world, output)).transpose()?;
+    let table = CsvTable::open(log).map_err(shown)?;
+    if !has_randomised_row(table, world, map.as_ref()).map_err(shown)? {
+        return Ok(fitting);
+    }
+    let options = FitOptions { randomised_steps: true, ..options };
+    Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))
 }
 
 /// Shows how far a log has been read, and stops where something fails or the user wishes it.

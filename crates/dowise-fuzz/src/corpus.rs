@@ -109,7 +109,8 @@ fn text_of(world: &str) -> String {
 /// A small log of a world.
 fn log_of(world: &World) -> String {
     let simulator = Simulator::new(world).expect("invariant: a known world");
-    let with = WrittenColumns { reward: true, propensity: true, policy: true, weight: true, end: true };
+    let with =
+        WrittenColumns { reward: true, propensity: true, policy: true, weight: true, end: true, randomised: false };
     let mut writer = LogWriter::new(world, Vec::new(), with).expect("invariant: memory can be written");
     simulate_log(&simulator, Chooser::AtRandom, 3, 1, |steps| {
         let name = steps[0].episode.to_string();

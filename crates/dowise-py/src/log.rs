@@ -7,7 +7,7 @@ use dowise::data::{Coded, CsvTable, LogError, LogMap, LogReader, LogReport, LogS
 use dowise::offline::fit::{FitError, FitOptions, Fitting, OpenQuestion, WarmStartCheck};
 use dowise::offline::{
     AssumptionRecord, EpisodeError, Episodes, GraphTest, MissingnessCounts, MissingnessTest, OfflineError,
-    OfflineOptions, Starts, evaluate, plan_safely,
+    OfflineOptions, PropensityCounts, PropensityTest, Starts, evaluate, plan_safely,
 };
 use pyo3::prelude::*;
 
@@ -42,6 +42,7 @@ pub(crate) struct Log {
     map: Option<LogMap>,
     report: LogReport,
     missingness: Vec<MissingnessTest>,
+    propensities: PropensityTest,
 }
 
 impl Log {
@@ -92,7 +93,8 @@ impl Log {
         em: bool,
     ) -> PyResult<(Episodes, Vec<OpenQuestion>)> {
         let world = &self.world.get().inner;
-        let options = FitOptions { keep, randomised, ..FitOptions::default() };
+        let randomised_steps = self.report.randomised > 0 && !em;
+        let options = FitOptions { keep, randomised, randomised_steps, ..FitOptions::default() };
         let fitting = Fitting::new(world, options).map_err(Raise::raise)?;
         let from_file = fitting.rests_on().map_err(Raise::raise)?;
         let mut all = Episodes::of_fit(&fitting, FOLDS).map_err(Raise::raise)?;
@@ -102,6 +104,7 @@ impl Log {
         let read = py.detach(|| self.episodes(fitting.world(), |steps| all.add(steps)));
         read.map_err(Raise::raise)?.map_err(Raise::raise)?;
         all.exclude(self.report.excluded(), self.report.rows);
+        all.cut(&self.report.binned);
         Ok((all, from_file))
     }
 
@@ -169,16 +172,18 @@ impl Log {
         };
         let inner = &world.get().inner;
         let map = map.map(|(text, name)| LogMap::from_toml(&text, &name, inner)).transpose().map_err(Raise::raise)?;
-        let mut recorded = MissingnessCounts::new(&dowise::Knowledge::of(inner));
+        let knowledge = dowise::Knowledge::of(inner);
+        let (mut recorded, mut assigned) = (MissingnessCounts::new(&knowledge), PropensityCounts::new(&knowledge));
         let read = py.detach(|| -> Result<LogReport, LogError> {
             LogReader::new(open(&source)?, inner, map.as_ref())?.steps(|step| {
                 recorded.add(&step.observation, step.weight);
+                assigned.add(step);
                 ControlFlow::Continue(())
             })
         });
         let report = read.map_err(Raise::raise)?;
-        let missingness = recorded.tests();
-        Ok(Log { world, source, map, report, missingness })
+        let (missingness, propensities) = (recorded.tests(), assigned.test());
+        Ok(Log { world, source, map, report, missingness, propensities })
     }
 
     /// The world that the log is of.
@@ -188,11 +193,12 @@ impl Log {
     }
 
     /// What is there: rows, steps, episodes, missing cells, policies, everything that was found, and as `missingness` whether what is missing
-    /// depends on what was paid or followed.
+    /// depends on what was paid or followed, as `propensities` whether interventions occur as often as these say.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let report = to_python(py, &self.report)?;
         report.set_item("missingness", to_python(py, &self.missingness)?)?;
+        report.set_item("propensities", to_python(py, &self.propensities)?)?;
         Ok(report)
     }
 
@@ -216,12 +222,14 @@ impl Log {
         em: bool,
         randomised: Vec<String>,
     ) -> PyResult<Fitted<'py>> {
-        let options = FitOptions { keep, prior, level, em, randomised };
+        let randomised_steps = self.report.randomised > 0;
+        let options = FitOptions { keep, prior, level, em, randomised, randomised_steps };
         let mut fitting = Fitting::new(&self.world.get().inner, options).map_err(Raise::raise)?;
         let world = fitting.world().clone();
         let read = py.detach(|| self.episodes(&world, |steps| fitting.add_episode(steps)));
         read.map_err(Raise::raise)?.map_err(|at| at.1.raise())?;
         fitting.exclude(self.report.excluded(), self.report.rows);
+        fitting.cut(&self.report.binned);
         let fitted = py.detach(|| fitting.fit()).map_err(Raise::raise)?;
         let report = to_python(py, fitted.report())?;
         Ok((fitted.world().clone().into(), fitted.text().to_owned(), fitted.evidence_text(), report))
@@ -235,6 +243,7 @@ impl Log {
         let mut test = GraphTest::new(&dowise::Knowledge::of(world));
         let read = py.detach(|| self.episodes(world, |steps| test.add_episode(steps)));
         read.map_err(Raise::raise)?.map_err(Raise::raise)?;
+        test.cut(&self.report.binned);
         let report = py.detach(|| test.finish(level));
         Ok((to_python(py, &report)?, report.verdict(), report.is_contradicted()))
     }
@@ -307,6 +316,7 @@ impl Log {
             Err(error) => return Ok(Err(error)),
         };
         check.exclude(self.report.excluded(), self.report.rows);
+        check.cut(&self.report.binned);
         let world = check.world().clone();
         Ok(match self.episodes(&world, |steps| check.add_episode(steps))? {
             Ok(_) => check.finish(),

@@ -213,6 +213,13 @@ def test_a_safe_plan_says_what_is_guaranteed(treatment, played):
     assert safe.report["pessimistic"]["guaranteed"]["low"] <= exact[0].max()
 
 
+def test_rows_of_a_frame_may_be_randomised(treatment, played):
+    rows = len(next(iter(played.values())))
+    log = dowise.Log({**played, "randomised": [i % 2 == 0 for i in range(rows)]}, treatment)
+    assert log.report["randomised"] == (rows + 1) // 2
+    assert log.report["propensities"]["steps"] > 0 and log.report["propensities"]["p"] >= 0.001
+
+
 def test_what_was_not_recorded_is_tested_and_expected():
     world = dowise.World.named("river-swim")
     columns = world.simulate_log(300, seed=5)

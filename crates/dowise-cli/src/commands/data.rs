@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use dowise::Knowledge;
 use dowise::data::LogReport;
-use dowise::offline::{MissingnessCounts, MissingnessTest};
+use dowise::offline::{MissingnessCounts, MissingnessTest, PropensityCounts, PropensityTest};
 use dowise_study::WorldChoice;
 use serde::Serialize;
 
 use crate::log::{self, LogArgs};
+use crate::missingness::probability;
 use crate::output::{Failure, Output, Status};
 use crate::study;
 use crate::table::{self, Align};
@@ -47,27 +48,68 @@ struct Report<'a> {
     log: &'a LogReport,
     /// Whether what is missing depends on what followed.
     missingness: Vec<MissingnessTest>,
+    /// Whether interventions occur as often as their propensities say.
+    propensities: PropensityTest,
 }
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let world = WorldChoice::read(&args.world).make(0);
     let world = world.map_err(|e| study::failure_in(&args.world, e, args.json, output))?;
-    let mut recorded = MissingnessCounts::new(&Knowledge::of(&world));
+    let knowledge = Knowledge::of(&world);
+    let (mut recorded, mut assigned) = (MissingnessCounts::new(&knowledge), PropensityCounts::new(&knowledge));
     let report = log::steps(&args.log, args.reading.map.as_deref(), &world, output, |step| {
         recorded.add(&step.observation, step.weight);
+        assigned.add(step);
         Ok(())
     })?;
-    let missingness = recorded.tests();
+    let (missingness, propensities) = (recorded.tests(), assigned.test());
     if args.json {
-        output.json(&Report { schema: "dowise-log/1", world: world.name(), log: &report, missingness })?;
+        output.json(&Report {
+            schema: "dowise-log/1",
+            world: world.name(),
+            log: &report,
+            missingness,
+            propensities,
+        })?;
     } else {
         let missingness = crate::missingness::section(&missingness, recorded.not_counted(), output);
-        output.data(text(&report, &missingness, world.name(), output))?;
+        let tests = missingness + &assignment(&propensities, output);
+        output.data(text(&report, &tests, world.name(), output))?;
     }
     Ok(if report.findings.has_errors() { Status::No } else { Status::Fine })
 }
 
-fn text(report: &LogReport, missingness: &str, world: &str, output: &Output) -> String {
+/// Propensities against frequencies; empty if the log has no propensities.
+fn assignment(test: &PropensityTest, output: &Output) -> String {
+    if test.steps == 0 {
+        return String::new();
+    }
+    let words = match &test.clearest {
+        Some(clearest) if test.is_contradicted() => {
+            let expected = clearest.expected.map_or("fewer".to_owned(), |n| format!("about {n:.0}"));
+            format!(
+                "NOT ASSIGNED AS STATED: in state {}, {} was logged in {} of {} steps, and its propensities say {expected} \
+                 (adjusted p = {}). Look for rows that were filtered or lost, and for rows by bots; if the rows are right, \
+                 remove the column.",
+                clearest.place,
+                clearest.intervention,
+                table::count(clearest.found),
+                table::count(clearest.steps),
+                probability(test.p)
+            )
+        }
+        _ if !test.is_tested() => {
+            format!("{} steps with propensities are too few to compare with frequencies.", table::count(test.steps))
+        }
+        _ => format!(
+            "Interventions occur about as often as their propensities say: none of {} frequencies differs at level 0.001.",
+            table::count(test.compared as u64)
+        ),
+    };
+    format!("\n{}\n{}\n", output.heading("Propensities and frequencies"), table::wrapped(&words))
+}
+
+fn text(report: &LogReport, tests: &str, world: &str, output: &Output) -> String {
     let count = table::count;
     let some = |n: u64, what: &str| format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" });
     let (rows, episodes) = (some(report.rows, "row"), some(report.episodes, "episode"));
@@ -75,6 +117,9 @@ fn text(report: &LogReport, missingness: &str, world: &str, output: &Output) -> 
     let mut rows = vec![("steps", report.steps), ("rows left out", report.left_out)];
     if report.weight != report.steps {
         rows.push(("steps by weight", report.weight));
+    }
+    if report.randomised > 0 {
+        rows.push(("randomised steps", report.randomised));
     }
     rows.push(("next state not known", report.next_missing));
     rows.push(("episodes terminated", report.terminated));
@@ -111,7 +156,7 @@ fn text(report: &LogReport, missingness: &str, world: &str, output: &Output) -> 
         text += &table::table(&["column", "empty", "share"], &rows, &both);
         text += &more(missing.len(), "columns");
     }
-    text += missingness;
+    text += tests;
     text += "\n";
     text += &match report.findings.list() {
         [] => "Nothing is wrong or odd.\n".to_owned(),

@@ -167,8 +167,8 @@ class Answer:
 
     @property
     def identification(self) -> list[dict[str, Any]]:
-        """Why the log shows each `quantity`: `by` (randomised, back-door, front-door, world-file, not-identified,
-        prior-only), `if_true` (the condition), and its `steps`, `rows` and `unseen` rows.
+        """Why the log shows each `quantity`: `by` (randomised, randomised-steps, back-door, front-door, world-file,
+        not-identified, prior-only), `if_true` (the condition), and its `steps`, `rows` and `unseen` rows.
         """
         return list(self.report["identification"])
 

@@ -33,6 +33,7 @@ pub(crate) enum Own {
     Policy,
     Weight,
     End,
+    Randomised,
 }
 
 impl Role {
@@ -46,7 +47,7 @@ impl Role {
 }
 
 /// Names of standard columns. If the world has a variable of that name, the prefix `log.` distinguishes them.
-const OWN: [(&str, Role); 8] = [
+const OWN: [(&str, Role); 9] = [
     ("episode", Role::Own(Own::Episode)),
     ("stage", Role::Own(Own::Stage)),
     ("time", Role::Own(Own::Time)),
@@ -55,6 +56,7 @@ const OWN: [(&str, Role); 8] = [
     ("policy", Role::Own(Own::Policy)),
     ("weight", Role::Own(Own::Weight)),
     ("end", Role::Own(Own::End)),
+    ("randomised", Role::Own(Own::Randomised)),
 ];
 
 /// Maximum number of unknown columns that are reported by name; the others are counted.
@@ -199,7 +201,7 @@ fn labels_of(world: &World, role: Role, map: Option<&LogMap>) -> Option<Labels> 
             let variable = world.variable(world.state()[i]);
             Some(Labels::new(variable, own(variable.name.clone())))
         }
-        Role::Set(_) => {
+        Role::Set(_) | Role::Own(Own::Randomised) => {
             const WORDS: [&str; 10] = ["0", "1", "no", "yes", "false", "true", "False", "True", "FALSE", "TRUE"];
             Some(Labels::of(&WORDS, own(name_of(world, role))))
         }

@@ -87,6 +87,8 @@ pub(super) struct Tally {
     /// Steps of each policy; the last entry has those that name none.
     pub(super) policies: Vec<u64>,
     pub(super) weight: u64,
+    /// Steps whose levers were set by a draw.
+    pub(super) randomised: u64,
 }
 
 /// All episodes of a log.
@@ -307,6 +309,7 @@ impl<'w> Episodes<'w> {
         let tally = &mut self.tally;
         tally.steps += 1;
         tally.weight += u64::from(meta.weight);
+        tally.randomised += u64::from(meta.randomised == Some(true));
         match meta.end {
             Some(End::Terminated) => tally.terminated += 1,
             Some(End::Truncated) => tally.truncated += 1,

@@ -106,6 +106,9 @@ impl Reader<'_> {
         const FLAGS: [&str; 6] = ["0", "1", "no", "yes", "false", "true"];
         let own: Option<(String, Vec<&str>)> = match column.value.as_str() {
             "end" | "log.end" => Some((column.value.clone(), vec!["terminated", "truncated"])),
+            name @ ("randomised" | "log.randomised") if world.find(name).is_none() => {
+                Some((column.value.clone(), FLAGS.to_vec()))
+            }
             name if name.strip_prefix("set.").is_some_and(|l| world.find(l).is_some())
                 && world.find(name).is_none() =>
             {

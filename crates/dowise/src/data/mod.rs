@@ -25,7 +25,7 @@ pub use error::LogError;
 pub use findings::{Effect, FindingKind, Findings, LogFinding, LogPlace};
 pub(crate) use map::Bins;
 pub use map::LogMap;
-pub use reader::{ColumnReport, LogReader, LogReport, PolicyReport};
+pub use reader::{BinnedVariable, ColumnReport, LogReader, LogReport, PolicyReport, has_randomised_row};
 pub use simulate::{Chooser, simulate_log, uniform_propensity};
 pub use step::{End, LogStep};
 pub use table::{Coded, Table};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::columns::match_columns;
+use super::columns::{Own, Role, match_columns};
 use super::episodes::{Episodes, Visit};
 use super::findings::{FindingKind, Findings};
 use super::row::{Row, RowReader};
@@ -38,6 +38,7 @@ pub struct LogReader<'w, T> {
     table: T,
     rows: RowReader<'w>,
     findings: Findings,
+    binned: Vec<BinnedVariable>,
 }
 
 /// Summary of a log.
@@ -51,6 +52,10 @@ pub struct LogReport {
     pub steps: u64,
     /// Sum of the weights of these steps.
     pub weight: u64,
+    /// Steps whose levers were set by a draw (`randomised`).
+    pub randomised: u64,
+    /// Variables whose numbers were cut into bins.
+    pub binned: Vec<BinnedVariable>,
     /// Episodes with at least one usable row.
     pub episodes: u64,
     /// Number of episodes by number of stages, from the first recorded stage to the last.
@@ -79,6 +84,15 @@ impl LogReport {
     }
 }
 
+/// A variable whose numbers were cut into bins by a map.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BinnedVariable {
+    /// Its name.
+    pub name: String,
+    /// Number of bins.
+    pub bins: usize,
+}
+
 /// A column read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ColumnReport {
@@ -104,7 +118,8 @@ impl<'w, T: Table> LogReader<'w, T> {
         let mut findings = Findings::new(names);
         let columns = match_columns(world, names, map, &mut findings)?;
         let rows = RowReader::new(world, columns, names.len(), map);
-        Ok(LogReader { world, table, rows, findings })
+        let binned = map.map_or(Vec::new(), |map| binned(world, map));
+        Ok(LogReader { world, table, rows, findings, binned })
     }
 
     /// Emits every step as soon as it is complete.
@@ -148,6 +163,8 @@ impl<'w, T: Table> LogReader<'w, T> {
             left_out: tally.left_out + unplaced,
             steps: tally.steps,
             weight: tally.weight,
+            randomised: tally.randomised,
+            binned: self.binned,
             episodes: episodes.n_episodes,
             lengths: tally.lengths.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect(),
             next_missing: tally.next_missing,
@@ -159,6 +176,28 @@ impl<'w, T: Table> LogReader<'w, T> {
             findings: self.findings,
         })
     }
+}
+
+/// The variables that a map cuts into bins.
+fn binned(world: &World, map: &LogMap) -> Vec<BinnedVariable> {
+    let bins = map.of.iter().filter_map(|(name, of)| Some((name, of.bins.as_ref()?.edges.len() + 1)));
+    let of_world = bins.filter(|(name, _)| world.find(name).is_some());
+    of_world.map(|(name, bins)| BinnedVariable { name: name.clone(), bins }).collect()
+}
+
+/// Whether some row of a log says that its levers were set by a draw. Reading stops at the first one; without a column
+/// `randomised` nothing is read.
+pub fn has_randomised_row(table: impl Table, world: &World, map: Option<&LogMap>) -> Result<bool, LogError> {
+    let mut found = false;
+    let reader = LogReader::new(table, world, map)?;
+    if !reader.rows.columns.iter().any(|column| column.role == Role::Own(Own::Randomised)) {
+        return Ok(false);
+    }
+    reader.steps(|step| {
+        found = step.randomised == Some(true);
+        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(found)
 }
 
 struct Steps<F>(F);

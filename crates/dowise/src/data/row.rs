@@ -35,6 +35,8 @@ pub(super) struct Row {
     pub(super) policy: Option<u32>,
     pub(super) weight: u32,
     pub(super) end: Option<End>,
+    /// Whether its levers were set by a draw, if the row says so.
+    pub(super) randomised: Option<bool>,
     /// Whether its state is one in which episodes have ended, so that it is no step; it still says where the step before led to.
     pub(super) ended: bool,
     /// Whether something is wrong, so that the row is left out; its state may still be what followed another row.
@@ -186,6 +188,7 @@ impl Row {
         self.next.clear();
         self.next.resize(world.state().len(), MISSING);
         (self.reward, self.propensity, self.policy, self.weight, self.end) = (None, None, None, 1, None);
+        self.randomised = None;
     }
 
     /// A number for what the row says, not zero.
@@ -198,7 +201,7 @@ impl Row {
             hash = join(hash, if r.is_nan() { u64::MAX } else { r.to_bits() });
         }
         let rest = [self.reward, self.propensity].map(|x| x.map_or(u64::MAX, f64::to_bits));
-        let end = self.end.map_or(0, |e| 1 + e as u64);
+        let end = self.end.map_or(0, |e| 1 + e as u64) + 3 * self.randomised.map_or(0, |yes| 1 + u64::from(yes));
         let last = [u64::from(self.weight), end, u64::from(self.policy.unwrap_or(u32::MAX)), u64::from(self.bad)];
         hash = rest.into_iter().chain(last).fold(hash, join);
         (splitmix64(hash) as u32).max(1)

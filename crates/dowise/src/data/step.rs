@@ -24,6 +24,8 @@ pub struct LogStep<'a> {
     pub weight: u32,
     /// The end of the episode, if it is here.
     pub end: Option<End>,
+    /// Whether all levers were set by a draw given recorded variables only, if recorded.
+    pub randomised: Option<bool>,
 }
 
 /// The kind of an episode's end.
@@ -48,13 +50,12 @@ impl End {
 impl<'a> LogStep<'a> {
     /// A step with an observation only, counted once.
     pub fn new(episode: u64, observation: Observation<'a>) -> LogStep<'a> {
-        let (reward, propensity, policy) = (None, None, None);
-        LogStep { episode, line: 0, observation, reward, propensity, policy, weight: 1, end: None }
+        let (reward, propensity, policy, end, randomised) = (None, None, None, None, None);
+        LogStep { episode, line: 0, observation, reward, propensity, policy, weight: 1, end, randomised }
     }
 
     /// The same step with owned values.
     pub fn into_owned(self) -> LogStep<'static> {
-        let LogStep { episode, line, observation, reward, propensity, policy, weight, end } = self;
-        LogStep { episode, line, observation: observation.into_owned(), reward, propensity, policy, weight, end }
+        LogStep { observation: self.observation.into_owned(), ..self }
     }
 }

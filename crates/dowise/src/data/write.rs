@@ -20,6 +20,8 @@ pub struct WrittenColumns {
     pub weight: bool,
     /// The end of the episode.
     pub end: bool,
+    /// Whether the levers were set by a draw.
+    pub randomised: bool,
 }
 
 /// Writes episodes as CSV: every observed variable, settings of levers that may be left alone, payments of reward
@@ -52,6 +54,7 @@ impl<'w, W: Write> LogWriter<'w, W> {
             (with.policy, Role::Own(Own::Policy)),
             (with.weight, Role::Own(Own::Weight)),
             (with.end, Role::Own(Own::End)),
+            (with.randomised, Role::Own(Own::Randomised)),
         ];
         roles.retain(|&role| !is_time_index(world, role));
         roles.extend(optional.into_iter().filter(|(wanted, _)| *wanted).map(|(_, role)| role));
@@ -108,6 +111,9 @@ impl<'w, W: Write> LogWriter<'w, W> {
             Role::Own(Own::Policy) => step.policy.map_or(Ok(()), |p| write!(text, "{}", policies[p as usize])),
             Role::Own(Own::Weight) => write!(text, "{}", step.weight),
             Role::Own(Own::End) => step.end.map_or(Ok(()), |end| write!(text, "{}", end.word())),
+            Role::Own(Own::Randomised) => {
+                step.randomised.map_or(Ok(()), |yes| write!(text, "{}", if yes { "yes" } else { "no" }))
+            }
             Role::Own(Own::Time) => Ok(()),
         };
     }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::assumptions::Declared;
-use super::fit::{Fitting, Incomplete};
+use super::fit::{Experiments, Fitting, Incomplete};
 use super::graph_test::GraphTest;
 use super::missingness::{MissingnessCounts, MissingnessTest};
+use super::propensities::{PropensityCounts, PropensityTest};
+use super::returns::{bounds, gain};
 use super::summary::LogSummary;
 use super::unrecorded::Unrecorded;
-use crate::data::{End, LogStep};
+use crate::data::{BinnedVariable, End, LogStep};
 use crate::hash::join;
 use crate::learn::{
     Evidence, EvidenceError, Knowledge, LearnError, LearnResult, MISSING, NextStateRewards, Options, View,
@@ -52,6 +54,10 @@ pub struct Episodes {
     /// Tests of the independences that the graph implies.
     graph: GraphTest,
     declared: Declared,
+    /// What is learned from randomised steps only; `None` if nothing is.
+    experiments: Option<Experiments>,
+    /// Interventions by state, with their propensities.
+    propensities: PropensityCounts,
     /// Whether an episode ended before the horizon.
     terminates: bool,
     /// How many episodes had this content.
@@ -76,6 +82,8 @@ pub(crate) struct Step {
     /// NaN: not recorded.
     pub(crate) propensity: f64,
     pub(crate) next: Option<u32>,
+    /// Whether its levers were set by a draw.
+    pub(crate) randomised: bool,
 }
 
 /// The position of an episode's steps.
@@ -146,6 +154,8 @@ impl Episodes {
             recorded: MissingnessCounts::new(knowledge),
             graph: GraphTest::new(knowledge),
             declared: Declared::default(),
+            experiments: None,
+            propensities: PropensityCounts::new(knowledge),
             terminates: false,
             copies: HashMap::new(),
             arrival: knowledge.world().arrival(),
@@ -160,19 +170,47 @@ impl Episodes {
 
     /// An empty log for the world of a fit: with its graph, its kept numbers, and its randomised levers.
     pub fn of_fit(fitting: &Fitting, folds: usize) -> LearnResult<Episodes> {
-        Ok(Episodes { declared: fitting.declared(), ..Episodes::new(fitting.knowledge(), folds)? })
+        let (declared, experiments) = (fitting.declared(), fitting.experiments().cloned());
+        Ok(Episodes {
+            declared,
+            experiments,
+            graph: fitting.new_graph_test(),
+            ..Episodes::new(fitting.knowledge(), folds)?
+        })
     }
 
     /// Imputes missing key variables from the rest of the step, including the next state, by EM. This is valid if
-    /// missingness depends on the next state. Call it before adding episodes.
+    /// missingness depends on the next state. Call it before adding episodes. If mechanisms are learned from randomised
+    /// steps only, nothing is imputed: incomplete steps then count where they are complete, as without EM.
     pub fn with_em(mut self) -> Episodes {
-        self.incomplete = Some(Incomplete::default());
+        self.incomplete = self.experiments.is_none().then(Incomplete::default);
         self
     }
 
     /// States that so many rows of the log were excluded because of errors, of so many.
     pub fn exclude(&mut self, rows: u64, of: u64) {
         self.declared.excluded = [rows, of];
+    }
+
+    /// States which variables were cut into bins.
+    pub fn cut(&mut self, binned: &[BinnedVariable]) {
+        self.graph.cut(binned);
+    }
+
+    /// Whether mechanisms are learned from randomised steps only. Then P(c | s, do(a)) is not the distribution of key
+    /// variables in other steps with intervention a.
+    pub(crate) fn learns_from_experiments(&self) -> bool {
+        self.experiments.is_some()
+    }
+
+    /// Whether the log has randomised steps and others.
+    pub(crate) fn is_partly_randomised(&self) -> bool {
+        [true, false].iter().all(|&kind| self.steps.iter().any(|step| step.randomised == kind))
+    }
+
+    /// Whether interventions occur as often as their propensities say.
+    pub fn propensity_test(&self) -> PropensityTest {
+        self.propensities.test()
     }
 
     /// Statements about the log that its rows do not contain.
@@ -226,11 +264,13 @@ impl Episodes {
                 let pattern =
                     self.incomplete.as_mut().and_then(|i| i.add(&self.view.knowledge, observation, step.weight));
                 self.patterns.extend(pattern.map(|pattern| (at, pattern)));
-                let added = self.folds[fold].add_times(observation, step.weight);
+                let left_out = self.experiments.as_ref().map_or(&[][..], |found| found.left_out(step));
+                let added = self.folds[fold].add_times_without(observation, step.weight, left_out);
                 added.map_err(|error| EpisodeError::Step { line: step.line, error })?;
                 self.next_state_rewards[fold].add(observation, step.weight);
             }
             self.recorded.add(observation, step.weight);
+            self.propensities.add(step);
             let kept = &self.steps[at];
             if let Some(cause) = kept.cause.filter(|_| step.weight > 0 && kept.action.is_some()) {
                 self.unrecorded.add(&self.view, &self.next_state_rewards[fold], step, cause as usize);
@@ -259,7 +299,8 @@ impl Episodes {
             let paid = if step.paid.is_nan() { u64::MAX } else { step.paid.to_bits() };
             let words =
                 [u64::from(step.stage), u64::from(step.state), number(step.cause), action, paid, number(step.next)];
-            words.into_iter().fold(hash, join)
+            let hash = words.into_iter().fold(hash, join);
+            if step.randomised { join(hash, 1) } else { hash }
         });
         let copies = self.copies.entry(content).or_default();
         *copies += 1;
@@ -342,6 +383,7 @@ impl Episodes {
             incomplete,
             missingness,
             declared: self.declared.clone(),
+            propensities: fold.is_none().then(|| self.propensity_test()).filter(|test| test.steps > 0),
             unrecorded: fold.is_none().then(|| Arc::new(self.unrecorded.clone())),
             ..LogSummary::new(self.evidence_without(fold), Some(Arc::new(next_state_rewards)))
         }
@@ -402,63 +444,6 @@ pub(crate) fn learned_tests(recorded: &MissingnessCounts, knowledge: &Knowledge)
     recorded.tests().into_iter().filter(|test| !known(test)).collect()
 }
 
-/// Bounds on the discounted return of an episode, net of costs. Missing parts, up to the end of the episode or else up
-/// to the horizon, take their worst and best possible values. `None` if the episode does not begin at the first stage.
-pub(crate) fn bounds(view: &View, steps: &[Step], end: Option<End>, ends_early: bool) -> Option<[f64; 2]> {
-    let last = steps.first().filter(|first| first.stage == 0).and(steps.last())?;
-    let (knowledge, horizon) = (&view.knowledge, view.layout.horizon);
-    let world = knowledge.world();
-    let (of_step, of_payment) = (world.step_range(), world.reward_range());
-    let mut left = steps.iter().peekable();
-    let (mut sum, mut weight) = ([0.0; 2], 1.0);
-    for stage in 0..=last.stage {
-        let found = match left.next_if(|step| step.stage == stage).map(|step| (step.action, step.paid)) {
-            Some((Some(action), paid)) if !paid.is_nan() => [paid - knowledge.interventions().cost(action); 2],
-            Some((Some(action), _)) => of_payment.map(|x| x - knowledge.interventions().cost(action)),
-            Some((None, _)) | None => of_step,
-        };
-        sum.iter_mut().zip(found).for_each(|(sum, x)| *sum += weight * x);
-        weight *= world.discount();
-    }
-    if !is_over(view, steps, end) {
-        let mut rest = [0.0; 2];
-        for _ in last.stage as usize + 1..horizon {
-            rest.iter_mut().zip(of_step).for_each(|(rest, x)| *rest += weight * x);
-            weight *= world.discount();
-        }
-        // The episode may have ended immediately.
-        if ends_early {
-            rest = [rest[0].min(0.0), rest[1].max(0.0)];
-        }
-        sum.iter_mut().zip(rest).for_each(|(sum, x)| *sum += x);
-    }
-    Some(sum)
-}
-
-/// Whether an episode ended with its last step.
-fn is_over(view: &View, steps: &[Step], end: Option<End>) -> bool {
-    let has_ended = |step: &Step| step.next.is_some_and(|s| view.knowledge.world().has_ended(s as usize));
-    let is_last = |step: &Step| step.stage as usize + 1 == view.layout.horizon || has_ended(step);
-    steps.last().is_some_and(is_last) || end == Some(End::Terminated)
-}
-
-/// Discounted return of an episode, net of costs; `None` if it does not begin at the first stage or a payment is
-/// unknown.
-pub(crate) fn gain(view: &View, steps: &[Step], end: Option<End>) -> Option<f64> {
-    let in_order = steps.iter().enumerate().all(|(h, step)| step.stage as usize == h);
-    if !is_over(view, steps, end) || !in_order {
-        return None;
-    }
-    let all = view.knowledge.interventions();
-    let mut weight = 1.0;
-    let gains = steps.iter().map(|step| {
-        let gain = step.action.map_or(f64::NAN, |a| weight * (step.paid - all.cost(a)));
-        weight *= view.knowledge.world().discount();
-        gain
-    });
-    Some(gains.sum::<f64>()).filter(|sum| !sum.is_nan())
-}
-
 impl Step {
     pub(crate) fn of(view: &View, arrival: &[f64], step: &LogStep<'_>) -> Step {
         let seen = &step.observation;
@@ -485,6 +470,7 @@ impl Step {
             action: seen.action(),
             paid,
             propensity: step.propensity.unwrap_or(f64::NAN),
+            randomised: step.randomised == Some(true),
             // Next-state rewards need all next values.
             next: if pays_for_next { seen.whole_next_state() } else { seen.next_state() }.map(|s| s as u32),
         }

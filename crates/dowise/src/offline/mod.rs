@@ -8,6 +8,8 @@ pub mod fit;
 mod form_fit;
 mod graph_test;
 mod missingness;
+mod propensities;
+mod returns;
 mod safe;
 mod summary;
 mod unrecorded;
@@ -23,5 +25,6 @@ pub use evaluate::{
 };
 pub use graph_test::{Effect, GraphReport, GraphTest, RowEffect, Tested, Untested};
 pub use missingness::{MissingnessCounts, MissingnessTest};
+pub use propensities::{PropensityCounts, PropensityMismatch, PropensityTest};
 pub use safe::{Candidate, Recommendation, SafePlan, Tier, plan_from_evidence, plan_safely};
 pub use summary::LogSummary;

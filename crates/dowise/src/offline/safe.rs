@@ -23,7 +23,8 @@ pub struct Candidate {
     pub model: OfflineValue,
     /// Bounds on its value that hold with probability 1 − δ; `None` if EM imputes missing key variables.
     pub guaranteed: Option<Interval>,
-    /// Posterior of its value less that of the behaviour policy, world by world; `None` without the steps of a log.
+    /// Posterior of its value less that of the behaviour policy, world by world; `None` without the steps of a log. If
+    /// the log has randomised steps and others, the behaviour policy is that of the others.
     pub difference: Option<Interval>,
     /// Whether the log covers the rows that the plan needs (overlap).
     pub support: Support,
@@ -92,6 +93,9 @@ pub struct SafePlan {
     pub pessimistic: Candidate,
     /// The behaviour policy; `None` if only evidence without returns is available.
     pub logged: Option<Logged>,
+    /// The value by the model of the policy of the steps that were not randomised, which a plan has to exceed; `None` if
+    /// the log does not have both kinds of steps.
+    pub unrandomised: Option<OfflineValue>,
     /// One missingness test for each variable and payment that is missing in some steps.
     pub missingness: Vec<MissingnessTest>,
     /// The assumptions behind these values, and whether the log contradicts them.
@@ -153,7 +157,13 @@ pub fn plan_safely(log: &Episodes, options: &OfflineOptions) -> Result<SafePlan,
     let (by_model, samples) = sampled(&model, Followed::Logged(&behaviour), &starts, options)?;
     let logged = Logged { returns: Return::new(log, of_returns(options)), model: Some(by_model) };
     let record = of_log(log, &logged);
-    let compared = Compared { log, behaviour: &behaviour, samples: &samples };
+    let mut compared = Compared { log, behaviour: &behaviour, value: by_model, samples: &samples, is_part: false };
+    // A plan replaces the policy of the steps that were not randomised, so it has to be better than that.
+    let part = Behaviour::unrandomised(log, model.expected());
+    let of_part = part.as_ref().map(|part| sampled(&model, Followed::Logged(part), &starts, options)).transpose()?;
+    if let (Some(behaviour), Some((value, samples))) = (&part, &of_part) {
+        compared = Compared { log, behaviour, value: *value, samples, is_part: true };
+    }
     plan(&model, &starts, (Some(logged), missingness, record), Some(compared), options)
 }
 
@@ -171,11 +181,14 @@ pub fn plan_from_evidence(seen: impl Into<LogSummary>, options: &OfflineOptions)
     plan(&model_of(seen, options)?, &starts, (logged, missingness, record), None, options)
 }
 
-/// The steps of a log, and the behaviour policy with its posterior samples.
+/// The steps of a log, and the behaviour policy with its value by the model and posterior samples of it.
 #[derive(Clone, Copy)]
 struct Compared<'a> {
     log: &'a Episodes,
     behaviour: &'a Behaviour,
+    value: OfflineValue,
+    /// Whether it is the policy of the steps that were not randomised, in a log with others.
+    is_part: bool,
     samples: &'a [f64],
 }
 
@@ -186,13 +199,12 @@ fn plan(
     compared: Option<Compared<'_>>,
     options: &OfflineOptions,
 ) -> Result<SafePlan, OfflineError> {
-    let today = logged.and_then(|logged| logged.model).zip(compared);
     let candidate = |reading| -> Result<Candidate, OfflineError> {
         let policy_hs = model.plan(reading)?.policy_hs;
         let who = Followed::Policy(&policy_hs);
         let (value, samples) = sampled(model, who, starts, options)?;
         let difference =
-            today.map(|(today, compared)| paired([&samples, compared.samples], [value.by_prior, today.by_prior]));
+            compared.map(|today| paired([&samples, today.samples], [value.by_prior, today.value.by_prior]));
         Ok(Candidate {
             model: value,
             guaranteed: guaranteed(model, who, starts, options)?.map(|found| found.0),
@@ -211,7 +223,8 @@ fn plan(
         let checks = [&mean, &pessimistic].map(|plan| outcome_check(log, model, &plan.policy_hs));
         record.push(outcomes(&worse(checks)?));
     }
-    let (found, tier) = recommend(&mean, &pessimistic, logged);
+    let today = compared.map(|compared| (compared.value, compared.is_part));
+    let (found, tier) = recommend(&mean, &pessimistic, logged, today);
     let mut recommendation = allowed(found, &record);
     let untested = deployed(recommendation, [&mean, &pessimistic]).and_then(beyond).and_then(|beyond| beyond.untested);
     if let Some(on) = untested.filter(|on| on.share >= NO_OVERLAP) {
@@ -225,8 +238,9 @@ fn plan(
         }
     }
     let tier = tier.filter(|_| deployed(recommendation, [&mean, &pessimistic]).is_some());
-    let recommended = compared.zip(today).zip(deployed(recommendation, [&mean, &pessimistic]));
-    let sensitivity = recommended.and_then(|((compared, (today, _)), plan)| {
+    let recommended = compared.zip(deployed(recommendation, [&mean, &pessimistic]));
+    let sensitivity = recommended.and_then(|(compared, plan)| {
+        let today = compared.value;
         let margin = plan.difference.map_or(0.0, |difference| plan.model.mean - today.mean - difference.low);
         sensitivity(compared.log, model, &plan.policy_hs, starts, (today.mean, margin.max(0.0), options.prior))
     });
@@ -237,6 +251,7 @@ fn plan(
         mean,
         pessimistic,
         logged,
+        unrandomised: today.filter(|of| of.1).map(|of| of.0),
         missingness,
         record,
         learns_from_incomplete,
@@ -323,11 +338,23 @@ fn allowed(found: Recommendation, record: &AssumptionRecord) -> Recommendation {
 }
 
 /// The recommendation by the bounds, else by the posterior, before assumptions are considered, and its tier.
-fn recommend(mean: &Candidate, pessimistic: &Candidate, logged: Option<Logged>) -> (Recommendation, Option<Tier>) {
-    let Some(Logged { returns: Some(today), model: by_model }) = logged else {
+///
+/// `compared` is the value of the behaviour policy by the model, and whether it is that of a part of the steps. Then
+/// logged returns are not its own, and a plan also has to be better by the posterior.
+fn recommend(
+    mean: &Candidate,
+    pessimistic: &Candidate,
+    logged: Option<Logged>,
+    compared: Option<(OfflineValue, bool)>,
+) -> (Recommendation, Option<Tier>) {
+    let Some(Logged { returns: Some(today), .. }) = logged else {
         return (Recommendation::NothingToCompare, None);
     };
-    let surely = |plan: &Candidate| plan.guaranteed.is_some_and(|bounds| bounds.low > today.guaranteed.high);
+    let (by_model, is_part) = (compared.map(|of| of.0), compared.is_some_and(|of| of.1));
+    let is_better = |plan: &Candidate| plan.difference.is_some_and(|difference| difference.low > 0.0);
+    let surely = |plan: &Candidate| {
+        plan.guaranteed.is_some_and(|bounds| bounds.low > today.guaranteed.high) && (!is_part || is_better(plan))
+    };
     if surely(mean) {
         return (Recommendation::DeployMean, Some(Tier::Guaranteed));
     }
@@ -338,13 +365,17 @@ fn recommend(mean: &Candidate, pessimistic: &Candidate, logged: Option<Logged>) 
         // With EM, how values are missing is assumed, and nothing is guaranteed: then nothing is recommended.
         let is_complete = plan.guaranteed.is_some();
         let is_supported = is_complete && plan.support.share < NO_OVERLAP && plan.support.thin < MOST_THIN;
-        is_supported && plan.difference.is_some_and(|difference| difference.low > 0.0)
+        is_supported && is_better(plan)
     };
     if probably(mean) {
         return (Recommendation::DeployMean, Some(Tier::Posterior));
     }
     if probably(pessimistic) {
         return (Recommendation::DeployPessimistic, Some(Tier::Posterior));
+    }
+    let better = |plan: &Candidate| by_model.is_some_and(|value| plan.model.mean > value.mean);
+    if is_part && !better(mean) && !better(pessimistic) {
+        return (Recommendation::NotBetter, None);
     }
     (not_yet(mean, pessimistic, today, by_model), None)
 }

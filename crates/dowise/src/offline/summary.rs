@@ -8,7 +8,7 @@ use super::assumptions::{AssumptionRecord, Declared, of_summary};
 use super::evaluate::{moments, possible};
 use super::fit::{Completed, Incomplete};
 use super::unrecorded::Unrecorded;
-use super::{GraphCheck, MissingnessTest};
+use super::{GraphCheck, MissingnessTest, PropensityTest};
 use crate::learn::{Evidence, Knowledge, NextStateRewards};
 
 /// Summary of a log without its steps.
@@ -29,6 +29,8 @@ pub struct LogSummary {
     pub(crate) missingness: Vec<MissingnessTest>,
     /// Result of the graph test; `None` if it was not run.
     pub(crate) graph: Option<GraphCheck>,
+    /// Result of the sample-ratio test; `None` if there are no propensities.
+    pub(crate) propensities: Option<PropensityTest>,
     /// Statements about the log that its rows do not contain.
     pub(crate) declared: Declared,
 }
@@ -44,6 +46,7 @@ impl LogSummary {
             unrecorded: None,
             missingness: Vec::new(),
             graph: None,
+            propensities: None,
             declared: Declared::default(),
         }
     }

@@ -13,17 +13,17 @@ use rand_chacha::ChaCha8Rng;
 use super::harm::{deploys, read_log, read_log_of, world};
 use super::logger::{constant, quick};
 
-fn word(yes: bool) -> &'static str {
+pub(crate) fn word(yes: bool) -> &'static str {
     if yes { "yes" } else { "no" }
 }
 
 /// Whether an event of this probability happens.
-fn happens(rng: &mut ChaCha8Rng, p: f64) -> bool {
+pub(crate) fn happens(rng: &mut ChaCha8Rng, p: f64) -> bool {
     rng.random::<f64>() < p
 }
 
 /// Variables with the values no and yes, then further sections.
-fn binary(sections: &[&str], rest: &str) -> World {
+pub(crate) fn binary(sections: &[&str], rest: &str) -> World {
     let mut text = "dowise = 1\nhorizon = 2\n".to_owned();
     for section in sections {
         let (head, more) = section.split_once('\n').unwrap_or((section, ""));

@@ -5,11 +5,13 @@ mod attacked;
 #[path = "../common/mod.rs"]
 mod common;
 mod coverage;
+mod experiments;
 mod harm;
 mod hidden_causes;
 mod identification;
 mod logger;
 mod missing;
 mod missingness;
+mod propensities;
 mod refusals;
 mod values;

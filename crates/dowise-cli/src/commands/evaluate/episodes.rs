@@ -38,6 +38,7 @@ pub(super) fn episodes(
     let report = log::episodes(file, map, fitting.world(), output, add)?;
     log::refuse_errors(&report, file, skip_bad, output)?;
     episodes.exclude(report.excluded(), report.rows);
+    episodes.cut(&report.binned);
     if episodes.is_empty() {
         return Err(Failure::Usage(format!("{name}: no episode could be read; `dowise data` says why")));
     }

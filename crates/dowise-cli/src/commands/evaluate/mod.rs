@@ -152,7 +152,9 @@ impl Reading {
     pub(crate) fn episodes(&self, world: &World, log: &Path, output: &Output) -> Result<Counted, Failure> {
         let options =
             FitOptions { keep: self.keep.clone(), randomised: self.randomised.clone(), ..FitOptions::default() };
-        let fitting = Fitting::new(world, options).map_err(|e| Failure::Usage(e.to_string()))?;
+        let fitting = Fitting::new(world, options.clone()).map_err(|e| Failure::Usage(e.to_string()))?;
+        let options = FitOptions { em: self.em, ..options };
+        let fitting = crate::log::with_experiments(fitting, (world, options), (log, self.map()), output)?;
         let from_file = fitting.rests_on().map_err(|e| Failure::Usage(e.to_string()))?;
         let reading = episodes::Reading { map: self.log.map.as_deref(), skip_bad: self.skip_bad, em: self.em };
         let episodes = episodes::episodes(log, reading, &fitting, output)?;

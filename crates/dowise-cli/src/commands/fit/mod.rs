@@ -78,8 +78,15 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let world = worldfile::read(&args.world)?.world;
     let world = world.map_err(|error| render::refused(&args.world.display().to_string(), &error, args.json, output))?;
     let randomised = args.randomised.clone();
-    let options = FitOptions { keep: args.keep.clone(), prior: args.prior, level: args.level, em: args.em, randomised };
-    let mut fitting = Fitting::new(&world, options).map_err(failure)?;
+    let options = FitOptions {
+        keep: args.keep.clone(),
+        prior: args.prior,
+        level: args.level,
+        em: args.em,
+        randomised,
+        randomised_steps: false,
+    };
+    let fitting = Fitting::new(&world, options.clone()).map_err(failure)?;
     let evidence = evidence_file(&args.output);
     let svg = args.draw.as_deref().map(is_svg).transpose()?;
     // A long log is not to be read in vain.
@@ -93,6 +100,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         .write("--draw", args.draw.as_deref())
         .write("--rows", args.rows.as_deref());
     args.overwrite.check(&files, output)?;
+    let from = (args.log.as_path(), args.map.as_deref());
+    let mut fitting = log::with_experiments(fitting, (&world, options), from, output)?;
     let counted = fitting.world().clone();
     let found = log::episodes(&args.log, args.map.as_deref(), &counted, output, |steps| {
         fitting.add_episode(steps).map_err(|wrong| {
@@ -102,6 +111,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     })?;
     log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
     fitting.exclude(found.excluded(), found.rows);
+    fitting.cut(&found.binned);
     let fitted = fitting.fit().map_err(failure)?;
     write(&args.output, fitted.text(), args.overwrite.force())?;
     write(&evidence, &format!("{}\n", fitted.evidence_text()), args.overwrite.force())?;

@@ -69,6 +69,7 @@ fn assumptions(mut check: WarmStartCheck, log: &Path, args: &Args) -> Result<Ass
         (Err(_), None) => Err("the log cannot be read by episodes".to_owned()),
         (Ok(read), None) => {
             check.exclude(read.excluded(), read.rows);
+            check.cut(&read.binned);
             check.finish().map_err(|e| e.to_string())
         }
     }

@@ -186,6 +186,13 @@ fn text(
     if let Some(logged) = &plan.logged {
         let rows = report::logged_rows(logged, &sure);
         text += &format!("\n{}\n{}", output.heading("Behaviour policy"), report::values(&rows));
+        if let Some(value) = plan.unrandomised {
+            let [mean, low, high] = [value.mean, value.posterior.low, value.posterior.high].map(|x| amounts.show(x));
+            let words = format!(
+                "In rows that were not randomised it is worth {mean} ({low} to {high}) by the model. A plan is compared with that."
+            );
+            text += &format!("{}\n", table::wrapped(&words));
+        }
     }
     text += &format!("\n{}\n", table::wrapped(&advice(plan, amounts, &sure)));
     for note in plan.logged.iter().flat_map(report::about_logged) {
@@ -406,6 +413,8 @@ struct Safe {
     mean: Plan,
     pessimistic: Plan,
     logged: Option<json::LoggedValue>,
+    /// The policy of the rows that were not randomised, by the model, in a log with others.
+    unrandomised: Option<json::Value>,
     differences: usize,
     /// What the log cannot say, so that the numbers of the world file were taken.
     from_file: Vec<OpenQuestion>,
@@ -478,6 +487,7 @@ fn in_json(
         mean: of(&plan.mean),
         pessimistic: of(&plan.pessimistic),
         logged: plan.logged.as_ref().map(json::logged),
+        unrandomised: plan.unrandomised.map(json::value),
         differences: plan.differences(n).len(),
         from_file,
         warnings,

@@ -49,7 +49,7 @@ Examples:
   dowise test clinic.toml records.csv.gz --level 0.01 --all
   dowise test campaign.toml log.csv --json | jq '.tested[0]'
 
-Exit status: 0 not contradicted, 1 graph, Markov property or stationarity contradicted, 2 wrong usage or nothing could be tested, 3 could not read or write.";
+Exit status: 0 not contradicted, 1 graph, Markov property, stationarity or no unmeasured confounding contradicted, 2 wrong usage or nothing could be tested, 3 could not read or write.";
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -62,6 +62,8 @@ struct Json<'a> {
     markov_verdict: Option<String>,
     stationarity_contradicted: bool,
     stationarity_verdict: Option<String>,
+    confounding_contradicted: bool,
+    confounding_verdict: Option<String>,
     #[serde(flatten)]
     report: &'a GraphReport,
 }
@@ -77,6 +79,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     };
     let found = log::episodes(&args.log, args.map.as_deref(), &world, output, add)?;
     log::refuse_errors(&found, &args.log, args.skip_bad, output)?;
+    test.cut(&found.binned);
     let report = test.finish(args.level);
     if report.steps == 0 {
         let log = args.log.display();
@@ -85,6 +88,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let contradicted = report.is_contradicted();
     let markov_contradicted = !report.markov_contradictions().is_empty();
     let stationarity_contradicted = !report.stationarity_contradictions().is_empty();
+    let confounding_contradicted = !report.confounding_contradictions().is_empty();
     if args.json {
         output.json(&Json {
             schema: "dowise-test/1",
@@ -94,6 +98,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
             markov_verdict: report.markov_verdict(),
             stationarity_contradicted,
             stationarity_verdict: report.stationarity_verdict(),
+            confounding_contradicted,
+            confounding_verdict: report.confounding_verdict(),
             report: &report,
         })?;
     } else {
@@ -106,7 +112,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         };
         return Err(Failure::Usage(format!("nothing could be tested: {why}")));
     }
-    let found = contradicted || markov_contradicted || stationarity_contradicted;
+    let found = contradicted || markov_contradicted || stationarity_contradicted || confounding_contradicted;
     Ok(if found { Status::No } else { Status::Fine })
 }
 

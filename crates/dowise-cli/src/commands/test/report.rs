@@ -14,12 +14,16 @@ pub(super) fn text(report: &GraphReport, all: bool, output: &Output) -> String {
     let mut lines = vec![report.verdict()];
     lines.extend(report.markov_verdict());
     lines.extend(report.stationarity_verdict());
+    lines.extend(report.confounding_verdict());
+    let untested =
+        [&report.untested[..], &report.markov_untested, &report.stationarity_untested, &report.confounding_untested]
+            .concat();
     lines.push(format!(
         "{} episodes, {} steps; {} independences tested, {} not",
         count(report.episodes),
         count(report.steps),
-        report.tested.len() + report.markov.len() + report.stationarity.len(),
-        report.untested.len() + report.markov_untested.len() + report.stationarity_untested.len()
+        report.tested.len() + report.markov.len() + report.stationarity.len() + report.confounding.len(),
+        untested.len()
     ));
     lines.push(format!(
         "{} steps with a missing cell, left out where the cell was needed",
@@ -31,11 +35,16 @@ pub(super) fn text(report: &GraphReport, all: bool, output: &Output) -> String {
     text += &failures(report.markov_contradictions(), of_markov, all, output);
     let of_time = "What changes with time, and what it would mean";
     text += &failures(report.stationarity_contradictions(), of_time, all, output);
+    let of_draws = "What differs between randomised and other rows, and what it would mean";
+    text += &failures(report.confounding_contradictions(), of_draws, all, output);
     text += &independences(&report.tested, SHOWN, "Independences, the most doubtful first", all, output);
     let of_markov = "Independences of the previous step (Markov property), the most doubtful first";
     text += &independences(&report.markov, EXPLAINED, of_markov, all, output);
     let of_time = "Independences of the number of the episode (stationarity), the most doubtful first";
     text += &independences(&report.stationarity, EXPLAINED, of_time, all, output);
+    let of_draws =
+        "Independences of whether the row was randomised (no unmeasured confounding), the most doubtful first";
+    text += &independences(&report.confounding, EXPLAINED, of_draws, all, output);
     if !(report.tested.is_empty() && report.markov.is_empty() && report.stationarity.is_empty()) {
         let legend = format!(
             "a ⊥ b | c: once c is known, b says nothing about a. Adjusted p: at most {} contradicts the graph; p: of this test alone. V: \
@@ -45,7 +54,6 @@ pub(super) fn text(report: &GraphReport, all: bool, output: &Output) -> String {
         );
         text += &format!("{}\n", table::wrapped(&legend));
     }
-    let untested = [&report.untested[..], &report.markov_untested[..], &report.stationarity_untested[..]].concat();
     if !untested.is_empty() {
         text += &format!("\n{}\n", output.heading("Not tested"));
         let shown = if all { untested.len() } else { untested.len().min(EXPLAINED) };

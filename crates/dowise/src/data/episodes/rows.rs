@@ -20,6 +20,7 @@ pub(super) struct Meta {
     pub(super) policy: Option<u32>,
     pub(super) weight: u32,
     pub(super) end: Option<End>,
+    pub(super) randomised: Option<bool>,
 }
 
 /// Rows that wait, in memory that is used again.
@@ -55,6 +56,7 @@ impl Rows {
             policy: row.policy,
             weight: row.weight,
             end: row.end,
+            randomised: row.randomised,
         };
         let Some(at) = self.free.pop() else {
             self.values.extend_from_slice(&row.values);
@@ -98,6 +100,7 @@ impl Rows {
             policy: meta.policy,
             weight: meta.weight,
             end: meta.end,
+            randomised: meta.randomised,
         }
     }
 }

@@ -51,7 +51,7 @@ impl RowReader<'_> {
                 continue;
             }
             match column.role {
-                Role::Value(_) | Role::Next(_) | Role::Set(_) | Role::Own(Own::End) => {
+                Role::Value(_) | Role::Next(_) | Role::Set(_) | Role::Own(Own::End | Own::Randomised) => {
                     if !cell.read_label(world, column, set, row, findings) {
                         column.missing += 1;
                         seen.lacks |= column.role.is_learned_from();
@@ -117,6 +117,7 @@ impl Cell<'_> {
             Role::Next(i) => row.next[i] = value,
             Role::Set(lever) => set[lever] = (value % 2) as u8,
             Role::Own(Own::End) => row.end = Some(if value == 0 { End::Terminated } else { End::Truncated }),
+            Role::Own(Own::Randomised) => row.randomised = Some(value % 2 == 1),
             Role::Term(_) | Role::Own(_) => unreachable!("invariant: these columns have no labels"),
         }
         true

@@ -202,11 +202,35 @@ impl Evidence {
         self.add_times_and_tell(observation, times, |_, _| {})
     }
 
+    /// [`Evidence::add_times`] except for the mechanisms that are to be left out, by their position.
+    pub(crate) fn add_times_without(
+        &mut self,
+        observation: &Observation<'_>,
+        times: u32,
+        left_out: &[bool],
+    ) -> Result<(), EvidenceError> {
+        let is_left_out = |place| match place {
+            Counted::Mechanism { index, .. } => left_out.get(index).copied().unwrap_or(false),
+            Counted::Transition { .. } | Counted::Payment { .. } => false,
+        };
+        self.add_some(observation, times, |place| !is_left_out(place), |_, _| {})
+    }
+
     /// [`Evidence::add_times`] with a callback for every changed row and its visits.
     pub(crate) fn add_times_and_tell(
         &mut self,
         observation: &Observation<'_>,
         times: u32,
+        tell: impl FnMut(Changed, u32),
+    ) -> Result<(), EvidenceError> {
+        self.add_some(observation, times, |_| true, tell)
+    }
+
+    fn add_some(
+        &mut self,
+        observation: &Observation<'_>,
+        times: u32,
+        is_counted: impl Fn(Counted) -> bool,
         mut tell: impl FnMut(Changed, u32),
     ) -> Result<(), EvidenceError> {
         let action = self.check_additions(observation, times)?;
@@ -214,6 +238,9 @@ impl Evidence {
         let visit = observation.stage * view.layout.n_states() + observation.state;
         let mut hash = visit_hash(visit);
         places(view, observation, action, |place| {
+            if !is_counted(place) {
+                return;
+            }
             hash = hash.wrapping_add(place.hash());
             match place {
                 Counted::Transition { block, factor, row, value } => {

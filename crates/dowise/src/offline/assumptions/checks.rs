@@ -11,7 +11,7 @@ use crate::messages::and;
 use crate::offline::MissingnessTest;
 use crate::offline::evaluate::{Extrapolation, Logged, OutcomeCheck, Support};
 use crate::offline::form_fit::FormFit;
-use crate::world::{LearnedForm, Mechanism, VarId};
+use crate::world::{LearnedForm, Mechanism};
 
 /// Level of the tests of parametric forms, and of outcomes of a plan's settings.
 const FORMS_LEVEL: f64 = 0.01;
@@ -196,46 +196,6 @@ pub(super) fn excluded([rows, of]: [u64; 2]) -> Option<Assumption> {
     })
 }
 
-pub(super) fn confounding(knowledge: &Knowledge, randomised: &[String]) -> Assumption {
-    let about = About::Confounding;
-    let levers: Vec<&str> = knowledge.levers().iter().map(|&id| knowledge.variable(id).name.as_str()).collect();
-    let free: Vec<&str> = levers.into_iter().filter(|name| !randomised.iter().any(|r| r == name)).collect();
-    let adjusted = adjusted_outcomes(knowledge).map_or(String::new(), |(outcomes, levers)| {
-        format!(
-            " The hidden causes that {levers} shares with {outcomes} are adjusted for by the logged values of {levers} \
-             (front-door adjustment), given that {levers} acts on {outcomes} only through what the graph says."
-        )
-    });
-    // Randomisation of levers says nothing about key variables.
-    let between =
-        "Nothing that is missing in the log or the graph acts on a key variable and on a next state or reward.";
-    if free.is_empty() {
-        let statement = format!("Every lever was randomised, as stated with --randomised. {between}{adjusted}");
-        return Assumption { about, status: Status::Assumed, statement, remedy: String::new() };
-    }
-    let others = if adjusted.is_empty() { "No" } else { "No other" };
-    let statement = format!(
-        "{others} cause of the outcome that is missing in the log or the graph affected how {} was set. {between} No log can \
-         show this.{adjusted}",
-        free.join(", ")
-    );
-    let remedy =
-        "if a lever was randomised, pass --randomised; if not, declare its hidden causes in the world file".to_owned();
-    Assumption { about, status: Status::Assumed, statement, remedy }
-}
-
-/// The outcomes that are adjusted for logged levers, and these levers; `None` if there are none.
-fn adjusted_outcomes(knowledge: &Knowledge) -> Option<(String, String)> {
-    let world = knowledge.world();
-    let name = |id: VarId| world.variable(id).name.clone();
-    let is_adjusted = |m: &&Mechanism| m.parents.iter().any(|&id| world.logged_lever(id).is_some());
-    let levers: Vec<String> = world.keys().iter().filter_map(|&id| world.logged_lever(id)).map(name).collect();
-    let next = world.transitions().iter().filter(is_adjusted).map(|m| format!("the next {}", name(m.children[0])));
-    let keys = world.mechanisms().iter().filter(is_adjusted).map(|m| m.children[0]);
-    let keys = keys.filter(|&id| world.logged_lever(id).is_none()).map(name);
-    (!levers.is_empty()).then(|| (and(&next.chain(keys).collect::<Vec<_>>()), and(&levers)))
-}
-
 /// Whether an effect comes a step later, or a lasting hidden trait of an episode acts on several steps.
 pub(super) fn markov(knowledge: &Knowledge, check: Option<&MarkovCheck>) -> Assumption {
     const CLAIM: &str = "Earlier steps act on a step only through its state";
@@ -293,7 +253,7 @@ pub(super) fn stationarity(check: Option<&MarkovCheck>) -> Assumption {
 }
 
 /// The status of tests of which none fails, and what they do not show.
-fn sharpness(weak: &str) -> (Status, String) {
+pub(super) fn sharpness(weak: &str) -> (Status, String) {
     if weak.is_empty() { (Status::Passed, String::new()) } else { (Status::NotTested, format!("; {weak}")) }
 }
 
@@ -393,8 +353,8 @@ pub(super) fn identification(all: &[Identified]) -> Option<Assumption> {
             "The log does not identify {lacking}: a hidden cause acts on a lever and on it. The numbers of the world file stand in."
         ),
         remedy:
-            "randomise the lever for some time and pass --randomised; or, if you know these numbers from elsewhere, \
-                 confirm them with --keep"
+            "randomise the lever in some rows and mark them in the column `randomised`, or in all and pass --randomised; \
+                 or, if you know these numbers from elsewhere, confirm them with --keep"
                 .to_owned(),
     })
 }
@@ -421,7 +381,7 @@ fn lacking(all: &[Identified]) -> Option<String> {
 }
 
 /// Formats four significant digits, at most six decimals.
-fn short(x: f64) -> String {
+pub(super) fn short(x: f64) -> String {
     let scientific = format!("{x:.3e}");
     let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
     format!("{x:.*}", (3 - exponent).clamp(0, 6) as usize)

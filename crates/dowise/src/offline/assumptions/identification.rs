@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Declared;
 use crate::learn::{Evidence, Knowledge, NextStateRewards};
 use crate::messages::and;
+use crate::offline::fit::RandomisedOnly;
 use crate::world::{Kind, Mechanism, RewardTerm, VarId, World};
 
 /// Why a quantity that an answer needs can be computed.
@@ -13,6 +14,8 @@ use crate::world::{Kind, Mechanism, RewardTerm, VarId, World};
 pub enum Identification {
     /// The levers that act on it were randomised.
     Randomised,
+    /// The levers that act on it were randomised in some steps, from which alone it is learned.
+    RandomisedSteps,
     /// By its recorded parents, which block every back-door path if nothing unrecorded acts on both.
     BackDoor,
     /// By the logged values of levers with which it shares hidden causes.
@@ -27,10 +30,11 @@ pub enum Identification {
 
 impl Identification {
     /// All methods; those without support by the log come first.
-    pub const ALL: [Identification; 6] = [
+    pub const ALL: [Identification; 7] = [
         Identification::NotIdentified,
         Identification::PriorOnly,
         Identification::Randomised,
+        Identification::RandomisedSteps,
         Identification::BackDoor,
         Identification::FrontDoor,
         Identification::WorldFile,
@@ -40,6 +44,7 @@ impl Identification {
     pub fn words(self) -> &'static str {
         match self {
             Identification::Randomised => "randomised levers",
+            Identification::RandomisedSteps => "randomised steps",
             Identification::BackDoor => "back-door adjustment by its parents",
             Identification::FrontDoor => "front-door adjustment",
             Identification::WorldFile => "numbers of the world file",
@@ -166,7 +171,7 @@ impl Quantities<'_> {
         let (by, if_true) = match &visits {
             None => self.known(m),
             Some(Visits { steps: 0, .. }) => (Identification::PriorOnly, "the prior is right".to_owned()),
-            Some(_) => self.learned(child, &m.parents),
+            Some(_) => self.learned(child, m),
         };
         let Visits { steps, rows, unseen } = visits.unwrap_or(Visits { steps: 0, rows: 0, unseen: 0 });
         Identified { quantity: what.to_owned(), by, if_true, steps, rows, unseen }
@@ -178,7 +183,13 @@ impl Quantities<'_> {
         (if is_confounded { Identification::NotIdentified } else { Identification::WorldFile }, if_true)
     }
 
-    fn learned(&self, child: &str, parents: &[VarId]) -> (Identification, String) {
+    fn learned(&self, child: &str, m: &Mechanism) -> (Identification, String) {
+        let is_only = |only: &RandomisedOnly| m.children.iter().any(|&id| only.variables.contains(&self.name(id)));
+        if self.declared.randomised_only.as_ref().is_some_and(is_only) {
+            let if_true = "levers of randomised rows, and which rows are randomised, depend on recorded variables and chance only";
+            return (Identification::RandomisedSteps, if_true.to_owned());
+        }
+        let parents = &m.parents;
         let logged: Vec<String> =
             parents.iter().filter_map(|&id| self.world.logged_lever(id)).map(|id| self.name(id)).collect();
         if !logged.is_empty() {

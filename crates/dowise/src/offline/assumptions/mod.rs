@@ -3,6 +3,7 @@
 //! A recommendation is a function of this record ([`plan_safely`](super::plan_safely)): if an assumption fails, nothing
 //! is recommended.
 
+mod assignment;
 mod checks;
 mod identification;
 
@@ -10,15 +11,15 @@ use serde::{Deserialize, Serialize};
 
 pub use self::identification::{Identification, Identified};
 
-use self::checks::{
-    confounding, endings, excluded, forms, graph, markov, missingness, reproduced, stationarity, world_file,
-};
+use self::assignment::{confounding, propensities};
+use self::checks::{endings, excluded, forms, graph, markov, missingness, reproduced, stationarity, world_file};
 pub(crate) use self::checks::{outcomes, overlap};
 use self::identification::identified;
 use super::evaluate::Logged;
+use super::fit::RandomisedOnly;
 use super::form_fit::form_fits;
 use super::graph_test::{GraphReport, rejected};
-use super::{Episodes, LogSummary, MissingnessTest, Tested, Untested};
+use super::{Episodes, LogSummary, MissingnessTest, PropensityTest, Tested, Untested};
 use crate::learn::{Evidence, NextStateRewards};
 
 /// Level of the graph test: a true graph is rejected with at most this probability.
@@ -78,6 +79,8 @@ pub(crate) struct Declared {
     pub(crate) not_fitted: Vec<String>,
     /// Rows that were excluded because of errors, and rows of the log.
     pub(crate) excluded: [u64; 2],
+    /// What is learned from randomised steps only.
+    pub(crate) randomised_only: Option<RandomisedOnly>,
 }
 
 /// Something that has to be true for an answer to hold.
@@ -119,6 +122,8 @@ pub enum About {
     Stationarity,
     /// Whether mechanisms have the parametric form in which they are learned.
     Forms,
+    /// Whether interventions occur as often as their propensities say.
+    Propensities,
     /// Numbers taken from the world file instead of the log.
     WorldFile,
     /// Whether the log identifies what the answer needs.
@@ -140,6 +145,7 @@ impl About {
             About::Stationarity => "stationarity",
             About::Excluded => "excluded rows",
             About::Forms => "parametric forms",
+            About::Propensities => "propensities",
             About::WorldFile => "numbers of the world file",
             About::Identification => "identification",
         }
@@ -190,9 +196,12 @@ pub struct GraphCheck {
     /// Independences of the time of an episode; `None` if they were not tested.
     #[serde(default)]
     pub stationarity: Option<MarkovCheck>,
+    /// Comparison of outcomes in randomised and other steps; `None` if the log does not have both.
+    #[serde(default)]
+    pub confounding: Option<MarkovCheck>,
 }
 
-/// Summary of a test of the Markov property, or of stationarity.
+/// Summary of a test of the Markov property, of stationarity, or of no unmeasured confounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MarkovCheck {
     /// Implied independences with a test.
@@ -231,7 +240,9 @@ impl GraphCheck {
         let MarkovCheck { tested, untested, contradicted, weak } = of_step;
         let markov = later(&report.markov, &report.markov_untested);
         let stationarity = later(&report.stationarity, &report.stationarity_untested);
-        GraphCheck { tested, untested, contradicted, weak, markov, stationarity }
+        let has_both = !(report.confounding.is_empty() && report.confounding_untested.is_empty());
+        let confounding = later(&report.confounding, &report.confounding_untested).filter(|_| has_both);
+        GraphCheck { tested, untested, contradicted, weak, markov, stationarity, confounding }
     }
 
     /// Finishes a test that has counted a whole log.
@@ -281,6 +292,7 @@ pub(crate) fn of_log(log: &Episodes, logged: &Logged) -> AssumptionRecord {
         declared: log.declared(),
         graph: Some(&GraphCheck::finished(log.graph_test())),
         missingness: &seen.missingness,
+        propensities: seen.propensities.as_ref(),
         em: log.uses_em(),
         without_next: log.left_out().without_next,
     };
@@ -295,6 +307,7 @@ pub(crate) fn of_summary(seen: &LogSummary, em: bool) -> AssumptionRecord {
         declared: &seen.declared,
         graph: seen.graph.as_ref(),
         missingness: &seen.missingness,
+        propensities: seen.propensities.as_ref(),
         em,
         without_next: 0,
     };
@@ -317,6 +330,7 @@ struct Parts<'a> {
     declared: &'a Declared,
     graph: Option<&'a GraphCheck>,
     missingness: &'a [MissingnessTest],
+    propensities: Option<&'a PropensityTest>,
     em: bool,
     /// Steps without a next state that did not end their episode.
     without_next: u64,
@@ -328,6 +342,7 @@ impl Parts<'_> {
         // Causes before their symptoms: values missing not at random and unexpected ends also contradict graphs and
         // returns.
         let mut assumptions: Vec<Assumption> = excluded(self.declared.excluded).into_iter().collect();
+        assumptions.extend(propensities(self.propensities));
         let identification = identified(self.evidence, self.next_state_rewards, self.declared);
         let never: Vec<String> = identification
             .iter()
@@ -337,7 +352,8 @@ impl Parts<'_> {
         let lacking = missingness((self.missingness, self.em, self.without_next), &never);
         assumptions.extend([lacking, graph(self.graph)]);
         assumptions.extend(rest);
-        assumptions.push(confounding(knowledge, &self.declared.randomised));
+        let compared = self.graph.and_then(|check| check.confounding.as_ref());
+        assumptions.push(confounding(knowledge, self.declared, compared));
         assumptions.push(markov(knowledge, self.graph.and_then(|check| check.markov.as_ref())));
         assumptions.push(stationarity(self.graph.and_then(|check| check.stationarity.as_ref())));
         assumptions.extend(forms(knowledge, &form_fits(self.evidence, 0)));

@@ -8,6 +8,7 @@ use super::interval::{Interval, NORMAL_95, mean_may_be_off};
 use crate::kernel::{Found, Kernel, Scratch, Tie};
 use crate::learn::Knowledge;
 use crate::offline::Episodes;
+use crate::offline::episodes::Step;
 use crate::offline::fit::Completed;
 use crate::offline::summary::ReturnSums;
 use crate::plan::Chooser;
@@ -75,6 +76,15 @@ impl Behaviour {
     /// state. If no such step is complete, they use that of the same intervention in all states, and otherwise are
     /// dropped.
     pub(crate) fn new(log: &Episodes, completed: Option<&Completed>) -> Behaviour {
+        Behaviour::of_steps(log, completed, |_| true)
+    }
+
+    /// The policy of the steps that were not randomised, if the log has both kinds: the one that a plan would replace.
+    pub(crate) fn unrandomised(log: &Episodes, completed: Option<&Completed>) -> Option<Behaviour> {
+        log.is_partly_randomised().then(|| Behaviour::of_steps(log, completed, |step| !step.randomised))
+    }
+
+    fn of_steps(log: &Episodes, completed: Option<&Completed>, counts: impl Fn(&Step) -> bool) -> Behaviour {
         let expected: BTreeMap<usize, &[(u32, f64)]> = match completed {
             Some(completed) => log.patterns.iter().map(|&(i, pattern)| (i, &completed.causes[pattern][..])).collect(),
             None => BTreeMap::new(),
@@ -86,7 +96,7 @@ impl Behaviour {
         for episode in &log.episodes {
             let weight = f64::from(episode.weight);
             for (i, step) in log.steps_of(episode).iter().enumerate() {
-                let Some(action) = step.action else { continue };
+                let Some(action) = step.action.filter(|_| counts(step)) else { continue };
                 let (at, cost) = (step.stage as usize * n + step.state as usize, all.cost(action));
                 if let Some(cause) = step.cause {
                     entries.push(Entry { at, cause, weight, cost: weight * cost });
@@ -335,7 +345,9 @@ fn stated(log: &Episodes) -> Vec<Option<Vec<(Action, f64)>>> {
     let mut seen: Vec<(u32, u32, Action, f64)> =
         steps.filter_map(|step| Some((step.state, step.stage, step.action?, step.propensity))).collect();
     let mut out = vec![None; horizon * n];
-    if seen.is_empty() || log.knowledge().world().adjusts_for_logged_levers() {
+    // Under declared confounding they do not give the distribution of key variables; wrong ones give no distribution.
+    let is_confounded = log.knowledge().world().adjusts_for_logged_levers() || log.learns_from_experiments();
+    if seen.is_empty() || is_confounded || log.propensity_test().is_contradicted() {
         return out;
     }
     seen.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)).then(a.3.total_cmp(&b.3)));

@@ -97,7 +97,8 @@ pub fn calibrate(log: &Episodes, prior: f64) -> LearnResult<Calibration> {
                 let (Some(cause), Some(action)) = (step.cause, step.action) else { continue };
                 let (state, cause) = (step.state as usize, cause as usize);
                 kernel.distribution(state, action, &mut prob);
-                for (sums, &(position, id)) in of_keys.iter_mut().zip(&keys).filter(|_| !adjusted) {
+                let is_prediction = !adjusted && (step.randomised || !log.learns_from_experiments());
+                for (sums, &(position, id)) in of_keys.iter_mut().zip(&keys).filter(|_| is_prediction) {
                     let size = knowledge.variable(id).size();
                     let mut marginal = vec![0.0; size];
                     (0..n_causes).for_each(|c| marginal[view.key_causes.digit(c, position)] += prob[c]);

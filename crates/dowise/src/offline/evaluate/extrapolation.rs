@@ -13,6 +13,7 @@ use super::model::Model;
 use super::start::StartStates;
 use super::support::HARDLY_ANY;
 use crate::offline::Episodes;
+use crate::offline::episodes::Step;
 use crate::random::splitmix64;
 use crate::simulate::{Outcome, Simulator};
 use crate::world::{Action, World};
@@ -71,7 +72,9 @@ pub(crate) fn extrapolation(
     let whole = Projection { claim: String::new(), factors: all, levers: (0..world.levers().len()).collect() };
     let projections: Vec<Projection> = std::iter::once(whole).chain(log.graph_test().untested_projections()).collect();
     let mut logged: Vec<HashSet<Vec<usize>>> = vec![HashSet::new(); projections.len()];
-    for step in &log.steps {
+    // Other steps do not show what an intervention does, if mechanisms are learned from randomised ones only.
+    let shows = |step: &&Step| step.randomised || !log.learns_from_experiments();
+    for step in log.steps.iter().filter(shows) {
         let Some(action) = step.action else { continue };
         for (seen, projection) in logged.iter_mut().zip(&projections) {
             seen.insert(projection.of(&world, step.state as usize, action));

@@ -5,7 +5,7 @@
 //! δ = r + γ V(s') − q(s, c)  and  Δ = r + γ V(s') − Σ_c P(c | s, do(a)) q(s, c)
 //!
 //! have mean zero if the model is right, whatever the behaviour policy was (Δ only if no outcome is adjusted for logged
-//! levers). V and q are those of the plan. Among steps
+//! levers, and in randomised steps only if mechanisms are learned from these). V and q are those of the plan. Among steps
 //! that share a setting with the plan, a sum far below zero shows that the plan is worth less than the model says: an
 //! arrow is missing, or a form is wrong, exactly where the plan relies on it.
 
@@ -65,6 +65,8 @@ struct Residual {
     cell: usize,
     /// Variance of q over joint key values.
     of_keys: f64,
+    /// Statistics that apply to it: δ alone if a hidden cause acts on its levers, else δ and Δ.
+    statistics: usize,
 }
 
 /// Compares a plan's predictions with the logged steps that share its settings.
@@ -87,7 +89,6 @@ pub(crate) fn outcome_check(log: &Episodes, model: &Model, policy_hs: &[Action])
     let mut steps = 0.0;
     let mut settings = Vec::new();
     let n_causes = log.view.layout.n_causes;
-    let statistics = if world.adjusts_for_logged_levers() { 1 } else { 2 };
     let (mut prob, mut expected) = (vec![0.0; n_causes], BTreeMap::new());
     for residual in &residuals {
         let planned = policy_hs[residual.stage * n + residual.state];
@@ -103,13 +104,15 @@ pub(crate) fn outcome_check(log: &Episodes, model: &Model, policy_hs: &[Action])
         let variance = [variances[residual.cell], expected + residual.of_keys];
         for setting in settings.drain(..) {
             let sums = groups.entry(setting).or_default();
-            for ((sums, of), variance) in sums.iter_mut().zip(residual.of).zip(variance).take(statistics) {
+            for ((sums, of), variance) in sums.iter_mut().zip(residual.of).zip(variance).take(residual.statistics) {
                 sums.add(of, variance, residual.weight);
             }
         }
     }
     // The residuals of all steps bound those of a group.
-    let most = [0, 1].map(|i| residuals.iter().map(|r| -r.of[i]).fold(0.0, f64::max));
+    let apply = |i: usize| residuals.iter().filter(move |r| i < r.statistics);
+    let most = [0, 1].map(|i| apply(i).map(|r| -r.of[i]).fold(0.0, f64::max));
+    let statistics = residuals.iter().map(|r| r.statistics).max().unwrap_or(1);
     groups.retain(|_, sums| sums[0].n >= LEAST_STEPS);
     let compared = groups.len();
     let found = groups.iter().flat_map(|(setting, sums)| sums.iter().zip(most).map(move |(s, b)| (setting, s, b)));
@@ -219,6 +222,8 @@ fn residuals(
         }
     }
     let kernel = Model::kernel(selector);
+    let adjusted = log.knowledge().world().adjusts_for_logged_levers();
+    let confounded = log.learns_from_experiments();
     let (mut out, mut prob) = (Vec::new(), vec![0.0; n_causes]);
     model.value_by(belief, selector, Followed::Policy(policy_hs), |stage, loss_sc, _, next_s| {
         for &(e, i) in &at_stage[stage] {
@@ -248,6 +253,7 @@ fn residuals(
                 of: [value + loss[cause as usize], value + mean],
                 cell: state * n_causes + cause as usize,
                 of_keys,
+                statistics: if adjusted || (confounded && !step.randomised) { 1 } else { 2 },
             });
         }
     });

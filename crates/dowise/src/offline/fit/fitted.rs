@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::FitError;
 use super::confounded::Confounded;
 use super::em::{Incomplete, Pattern};
+use super::experiments::RandomisedOnly;
 use super::fitting::Fitting;
 use super::identify::open_questions;
 use super::keep::Kept;
@@ -17,7 +18,7 @@ use crate::learn::{Evidence, EvidenceError, NextStateRewards, Options, PaymentEn
 use crate::offline::assumptions::{Declared, of_summary};
 use crate::offline::episodes::learned_tests;
 use crate::offline::summary::ReturnSums;
-use crate::offline::{AssumptionRecord, GraphCheck, LogSummary, MissingnessTest};
+use crate::offline::{AssumptionRecord, GraphCheck, LogSummary, MissingnessTest, PropensityTest};
 use crate::plan::{PlanError, Planner};
 use crate::simulate::{Outcome, Simulator};
 use crate::world::World;
@@ -36,6 +37,7 @@ pub struct Fitted {
     incomplete: Option<Incomplete>,
     returns: Option<ReturnSums>,
     declared: Declared,
+    propensities: Option<PropensityTest>,
     report: FitReport,
 }
 
@@ -78,6 +80,12 @@ struct EvidenceFile {
     /// Result of the graph test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     graph: Option<GraphCheck>,
+    /// Variables that were learned from randomised steps only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    randomised_steps: Option<RandomisedOnly>,
+    /// Result of the sample-ratio test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    propensities: Option<PropensityTest>,
     /// Older files without `next_state_rewards`: next-state reward terms that are missing in many steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unpaid: Vec<String>,
@@ -109,9 +117,11 @@ impl Fitted {
             incomplete,
             recorded,
             graph,
+            propensities,
             ..
         } = fitting;
         let filled = fill(&world, &knowledge, &evidence, (tallies, &next_state_rewards, drawn), rule, kept.start);
+        let propensities = Some(propensities.test()).filter(|test| test.steps > 0);
         let mut open: Vec<OpenQuestion> = confounded.iter().map(Confounded::question).collect();
         open.extend(open_questions(&knowledge, &filled.tables, &seen, evidence.steps()));
         let not_fitted = |name: &String| confounded.iter().any(|c| c.not_fitted.contains(name));
@@ -146,11 +156,12 @@ impl Fitted {
             incomplete,
             returns,
             declared,
+            propensities,
             report,
         };
         fitted.report.record = of_summary(&fitted.summary(), fitted.incomplete.is_some());
         fitted.report.evidence = seal(&fitted.written_file(None))?;
-        fitted.text = header(&fitted.report, fitted.returns, options.prior, &options.randomised) + &text;
+        fitted.text = header(&fitted.report, fitted.returns, options.prior, &fitted.declared) + &text;
         Ok(fitted)
     }
 
@@ -182,6 +193,7 @@ impl Fitted {
             missingness: self.report.missingness.clone(),
             graph: self.report.graph.clone(),
             declared: self.declared.clone(),
+            propensities: self.propensities.clone(),
             ..LogSummary::new(self.evidence.clone(), Some(Arc::new(self.next_state_rewards.clone())))
         }
     }
@@ -208,6 +220,8 @@ impl Fitted {
             returns: self.returns,
             missingness: self.report.missingness.clone(),
             graph: self.report.graph.clone(),
+            randomised_steps: self.declared.randomised_only.clone(),
+            propensities: self.propensities.clone(),
             unpaid: Vec::new(),
             next_state_rewards: (!self.next_state_rewards.terms.is_empty()).then(|| self.next_state_rewards.saved()),
             evidence: self.evidence.saved(),
@@ -335,14 +349,16 @@ pub fn read_summary(world: &World, text: &str) -> Result<LogSummary, FitError> {
         randomised: file.randomised,
         not_fitted: file.not_fitted,
         excluded: file.excluded.unwrap_or_default(),
+        randomised_only: file.randomised_steps,
     };
-    let (returns, missingness, graph) = (file.returns, file.missingness, file.graph);
+    let (returns, missingness, graph, propensities) = (file.returns, file.missingness, file.graph, file.propensities);
     Ok(LogSummary {
         incomplete,
         declared,
         returns,
         missingness,
         graph,
+        propensities,
         ..LogSummary::new(evidence, next_state_rewards.map(Arc::new))
     })
 }
@@ -392,7 +408,7 @@ fn written(filled: Filled) -> Result<(World, String), FitError> {
 }
 
 /// A summary of the fit, as comments at the top of the file.
-fn header(report: &FitReport, returns: Option<ReturnSums>, prior: f64, randomised: &[String]) -> String {
+fn header(report: &FitReport, returns: Option<ReturnSums>, prior: f64, declared: &Declared) -> String {
     let mut lines = vec![
         format!("Fitted to a log of {} steps in {} episodes.", report.steps, report.episodes),
         format!("Fingerprint of the evidence: {}", report.evidence),
@@ -408,8 +424,11 @@ fn header(report: &FitReport, returns: Option<ReturnSums>, prior: f64, randomise
     if !report.kept.is_empty() {
         lines.push(format!("Kept as the world file gave them: {}", report.kept.join(", ")));
     }
-    if !randomised.is_empty() {
-        lines.push(format!("Said to have been set by a draw in the log: {}", randomised.join(", ")));
+    if !declared.randomised.is_empty() {
+        lines.push(format!("Said to have been set by a draw in the log: {}", declared.randomised.join(", ")));
+    }
+    if let Some(only) = &declared.randomised_only {
+        lines.push(format!("Learned from randomised steps only: {}", only.variables.join(", ")));
     }
     for c in &report.confounded {
         lines.push(format!("Not fitted, see below: {}", c.not_fitted.join(", ")));

@@ -5,18 +5,20 @@ use std::sync::Arc;
 use super::FitError;
 use super::confounded::Confounded;
 use super::em::Incomplete;
+use super::experiments::{Experiments, with_experiments};
 use super::fitted::Fitted;
 use super::keep::Kept;
 use super::report::OpenQuestion;
 use super::seen::Seen;
 use super::structure::{Marginalised, Structure, structure};
 use super::tables::{Rule, Tallies};
-use crate::data::{End, LogStep};
+use crate::data::{BinnedVariable, End, LogStep};
 use crate::learn::{Evidence, Knowledge, NextStateRewards, Options, View};
 use crate::offline::assumptions::Declared;
-use crate::offline::episodes::{Step, bounds, gain};
+use crate::offline::episodes::Step;
+use crate::offline::returns::{bounds, gain};
 use crate::offline::summary::ReturnSums;
-use crate::offline::{GraphTest, MissingnessCounts};
+use crate::offline::{GraphTest, MissingnessCounts, PropensityCounts};
 use crate::world::World;
 
 /// Imputations of a log with missing values, for intervals.
@@ -38,11 +40,21 @@ pub struct FitOptions {
     /// Randomised levers: their values depend on recorded variables only, so no hidden parent acts on them. No column
     /// can prove this, since a propensity may be estimated afterwards; it has to be declared.
     pub randomised: Vec<String>,
+    /// Whether the log has steps whose levers were set by a draw ([`LogStep::randomised`]). Mechanisms that confounding
+    /// makes unidentified are then learned from these steps alone. Not with EM.
+    pub randomised_steps: bool,
 }
 
 impl Default for FitOptions {
     fn default() -> FitOptions {
-        FitOptions { keep: Vec::new(), prior: 2.0, level: 0.95, em: false, randomised: Vec::new() }
+        FitOptions {
+            keep: Vec::new(),
+            prior: 2.0,
+            level: 0.95,
+            em: false,
+            randomised: Vec::new(),
+            randomised_steps: false,
+        }
     }
 }
 
@@ -70,6 +82,10 @@ pub struct Fitting {
     pub(super) recorded: MissingnessCounts,
     /// Tests of the independences that the graph implies, in whole episodes.
     pub(super) graph: GraphTest,
+    /// Interventions by state, with their propensities.
+    pub(super) propensities: PropensityCounts,
+    /// What is learned from randomised steps only; `None` if nothing is.
+    experiments: Option<Experiments>,
 }
 
 impl Fitting {
@@ -89,11 +105,21 @@ impl Fitting {
                 expected: "a level is a probability above 0 and below 1, such as 0.95",
             });
         }
-        let mut kept = Kept::read(world, &options.keep)?;
-        let Structure { world, marginalised, confounded } = structure(world, &mut kept, &options.randomised)?;
+        let own = Kept::read(world, &options.keep)?;
+        let mut kept = own.clone();
+        let mut found = structure(world, &mut kept, &options.randomised)?;
+        let mut experiments = None;
+        if options.randomised_steps && !options.em {
+            let as_logged = kept.skeleton(&found.world);
+            if let Some(by_draw) = with_experiments(world, own, (&found, as_logged), &options.randomised)? {
+                (found, kept, experiments) = (by_draw.structure, by_draw.kept, Some(by_draw.only));
+            }
+        }
+        let Structure { world, marginalised, confounded } = found;
         let knowledge = kept.skeleton(&world);
         let evidence = Evidence::new(&knowledge, &Options::default())?;
-        let (recorded, graph) = (MissingnessCounts::new(&knowledge), GraphTest::new(&knowledge));
+        let experiments = experiments.map(|of| Experiments::new(of, &evidence));
+        let (recorded, graph) = (MissingnessCounts::new(&knowledge), graph_test(&knowledge, experiments.as_ref()));
         let (seen, next_state_rewards, incomplete) =
             (Seen::new(&knowledge), NextStateRewards::new(&evidence.view), Incomplete::default());
         let (returns, terminates, arrival) = ([ReturnSums::default(); 2], false, knowledge.world().arrival());
@@ -104,7 +130,6 @@ impl Fitting {
             world,
             marginalised,
             confounded,
-            knowledge,
             evidence,
             seen,
             next_state_rewards,
@@ -114,6 +139,9 @@ impl Fitting {
             arrival,
             recorded,
             graph,
+            propensities: PropensityCounts::new(&knowledge),
+            knowledge,
+            experiments,
         })
     }
 
@@ -148,7 +176,23 @@ impl Fitting {
             randomised: self.options.randomised.clone(),
             not_fitted: self.confounded.iter().flat_map(|c| c.not_fitted.clone()).collect(),
             excluded: self.excluded,
+            randomised_only: self.experiments.as_ref().map(|found| found.of.clone()),
         }
+    }
+
+    /// What is learned from randomised steps only; `None` if nothing is.
+    pub(crate) fn experiments(&self) -> Option<&Experiments> {
+        self.experiments.as_ref()
+    }
+
+    /// A graph test for the world of this fit, without data.
+    pub(crate) fn new_graph_test(&self) -> GraphTest {
+        graph_test(&self.knowledge, self.experiments.as_ref())
+    }
+
+    /// States which variables were cut into bins.
+    pub fn cut(&mut self, binned: &[BinnedVariable]) {
+        self.graph.cut(binned);
     }
 
     /// States that so many rows of the log were excluded because of errors, of so many.
@@ -170,7 +214,9 @@ impl Fitting {
             self.seen.without_action += u64::from(step.weight);
             return Ok(());
         }
-        self.evidence.add_times(&step.observation, step.weight)?;
+        let left_out = self.experiments.as_ref().map_or(&[][..], |found| found.left_out(step));
+        self.evidence.add_times_without(&step.observation, step.weight, left_out)?;
+        self.propensities.add(step);
         self.seen.add(&self.knowledge, step);
         self.next_state_rewards.add(&step.observation, step.weight);
         self.recorded.add(&step.observation, step.weight);
@@ -229,5 +275,13 @@ impl Fitting {
         let knowledge = kept.skeleton(world);
         let view = View::new(&knowledge, options.states, options.causes, options.stage_dependent)?;
         Ok(evidence.moved_to(&Arc::new(view)))
+    }
+}
+
+/// A graph test of a world; where mechanisms are learned from randomised steps only, other steps have another graph.
+fn graph_test(knowledge: &Knowledge, experiments: Option<&Experiments>) -> GraphTest {
+    match experiments {
+        Some(found) => GraphTest::with_experiments(knowledge, &found.as_logged),
+        None => GraphTest::new(knowledge),
     }
 }

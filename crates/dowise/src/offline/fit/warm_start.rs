@@ -1,7 +1,7 @@
 //! The assumptions under which a log shows what live steps would show: for a learner that begins with it.
 
 use super::{FitError, FitOptions, Fitting};
-use crate::data::LogStep;
+use crate::data::{BinnedVariable, LogStep};
 use crate::learn::Knowledge;
 use crate::offline::assumptions::AssumptionRecord;
 use crate::world::World;
@@ -32,6 +32,11 @@ impl WarmStartCheck {
     /// States that so many rows of the log were excluded because of errors, of so many.
     pub fn exclude(&mut self, rows: u64, of: u64) {
         self.0.exclude(rows, of);
+    }
+
+    /// States which variables were cut into bins.
+    pub fn cut(&mut self, binned: &[BinnedVariable]) {
+        self.0.cut(binned);
     }
 
     /// The assumptions, and whether the log contradicts them.

@@ -1,6 +1,7 @@
 //! The testable conditional independences that a declared graph implies, with descriptions.
 
 use super::graph::{Part, StepGraph};
+use crate::data::BinnedVariable;
 use crate::learn::{Knowledge, MISSING, Observation};
 use crate::offline::evaluate::Projection;
 use crate::world::VarId;
@@ -66,14 +67,49 @@ pub(super) fn implied_markov(knowledge: &Knowledge) -> Vec<Claim> {
 /// The behaviour policy may change with time, as it may depend on anything earlier. If the graph separates an outcome
 /// from all earlier steps, it has the same distribution early and late in the log, unless the world has changed.
 pub(super) fn implied_stationarity(knowledge: &Knowledge) -> Vec<Claim> {
+    with_every_outcome(knowledge, Part::Period)
+}
+
+/// No unmeasured confounding: every outcome of a step and whether its levers were set by a draw, with a separating set.
+///
+/// A draw acts on the levers only. If nothing unrecorded acts on a lever and on an outcome, the outcome has the same
+/// distribution given its parents, whoever set the lever.
+pub(super) fn implied_confounding(knowledge: &Knowledge) -> Vec<Claim> {
+    with_every_outcome(knowledge, Part::Randomised)
+}
+
+/// Every outcome that the graph separates from all earlier steps, and a part that acts on the intervention only.
+fn with_every_outcome(knowledge: &Knowledge, other: Part) -> Vec<Claim> {
     let graph = StepGraph::new(knowledge);
     let of = |(y, outcome): (usize, Part)| {
         let own = graph.observed_parents(y);
         let sets = [own.clone(), graph.with_choices(&own)];
         let given = sets.into_iter().find(|given| graph.independent_of_past(y, given))?;
-        Some(Claim { outcome, other: Part::Period, given: given.into_iter().map(|v| graph.part(v)).collect() })
+        Some(Claim { outcome, other, given: given.into_iter().map(|v| graph.part(v)).collect() })
     };
     graph.observed().filter(|(_, part)| is_outcome(*part)).filter_map(of).collect()
+}
+
+/// For each claim, whether it also holds in the graph of steps whose levers were not set by a draw.
+pub(super) fn hold_as_logged(knowledge: &Knowledge, claims: &[Claim], as_logged: &Knowledge) -> Vec<bool> {
+    let graph = StepGraph::new(as_logged);
+    let same = |id: VarId| as_logged.world().find(&knowledge.variable(id).name);
+    // State factors, levers and reward terms have the same order in both.
+    let node = |part: &Part| match *part {
+        Part::State(id) => graph.node(Part::State(same(id)?)),
+        Part::Lever(id) => graph.node(Part::Lever(same(id)?)),
+        Part::Key(id) => graph.node(Part::Key(same(id)?)),
+        other => graph.node(other),
+    };
+    let holds = |claim: &Claim| {
+        let given: Vec<usize> = claim.given.iter().map(node).collect::<Option<_>>()?;
+        let outcome = node(&claim.outcome)?;
+        Some(match claim.other {
+            Part::Previous(_) | Part::Period | Part::Randomised => graph.independent_of_past(outcome, &given),
+            _ => graph.independent(outcome, node(&claim.other)?, &given),
+        })
+    };
+    claims.iter().map(|claim| holds(claim) == Some(true)).collect()
 }
 
 /// A lever's setting adds nothing to its value, if the value is tested too.
@@ -94,7 +130,7 @@ fn without_repetitions(knowledge: &Knowledge, mut claims: Vec<Claim>) -> Vec<Cla
 /// Whether the world draws this part anew in every step.
 fn is_outcome(part: Part) -> bool {
     match part {
-        Part::Stage | Part::State(_) | Part::Set(_) | Part::Previous(_) | Part::Period => false,
+        Part::Stage | Part::State(_) | Part::Set(_) | Part::Previous(_) | Part::Period | Part::Randomised => false,
         Part::Lever(_) | Part::Key(_) | Part::Reward(_) | Part::Next(_) => true,
     }
 }
@@ -134,6 +170,7 @@ pub(super) fn size(knowledge: &Knowledge, part: Part) -> usize {
         Part::Reward(_) => MOST_CLASSES,
         Part::Next(i) => knowledge.variable(knowledge.state()[i]).size(),
         Part::Period => MOST_PERIODS,
+        Part::Randomised => 2,
     }
 }
 
@@ -144,10 +181,16 @@ pub(super) struct Steps<'a> {
     pub(super) before: Option<&'a Observation<'a>>,
     /// The episode, from 1.
     pub(super) episode: u64,
+    /// Whether the levers were set by a draw, if recorded.
+    pub(super) randomised: Option<bool>,
 }
 
 /// The class of a part in a step; `MISSING` if it was not recorded.
-pub(super) fn class(knowledge: &Knowledge, part: Part, Steps { now: seen, before, episode }: Steps<'_>) -> u32 {
+pub(super) fn class(
+    knowledge: &Knowledge,
+    part: Part,
+    Steps { now: seen, before, episode, randomised }: Steps<'_>,
+) -> u32 {
     match part {
         Part::Stage => (seen.stage() * size(knowledge, part) / knowledge.horizon()) as u32,
         Part::State(id) | Part::Lever(id) | Part::Key(id) => seen.values()[id.ix()],
@@ -166,6 +209,7 @@ pub(super) fn class(knowledge: &Knowledge, part: Part, Steps { now: seen, before
         Part::Next(i) => seen.next_value(knowledge.state_space(), i).map_or(MISSING, |value| value as u32),
         Part::Previous(id) => before.map_or(MISSING, |before| before.values()[id.ix()]),
         Part::Period => episode.max(1).ilog2().min(MOST_PERIODS as u32 - 1),
+        Part::Randomised => randomised.map_or(MISSING, u32::from),
     }
 }
 
@@ -179,6 +223,7 @@ pub(super) fn name(knowledge: &Knowledge, part: Part) -> String {
         Part::Next(i) => format!("next {}", knowledge.variable(knowledge.state()[i]).name),
         Part::Previous(id) => format!("previous {}", knowledge.variable(id).name),
         Part::Period => "episode number".to_owned(),
+        Part::Randomised => "randomised".to_owned(),
     }
 }
 
@@ -201,6 +246,7 @@ pub(super) fn class_name(knowledge: &Knowledge, part: Part, class: u32) -> Strin
         }
         Part::Next(i) => value(knowledge.state()[i], class),
         Part::Period => format!("{} to {}", 1u64 << class, (2u64 << class) - 1),
+        Part::Randomised => ["rows that were not randomised", "randomised rows"][class as usize].to_owned(),
     }
 }
 
@@ -230,6 +276,21 @@ impl Claim {
             text += &format!(" | {}", given.join(", "));
         }
         text
+    }
+
+    /// What a coarse cut of its conditions can do, in words; empty if none of them is cut into bins.
+    pub(super) fn of_bins(&self, knowledge: &Knowledge, binned: &[BinnedVariable]) -> String {
+        let cut = |part: &Part| match *part {
+            Part::State(id) | Part::Lever(id) | Part::Key(id) => {
+                binned.iter().find(|of| of.name == knowledge.variable(id).name)
+            }
+            _ => None,
+        };
+        let words = |of: &BinnedVariable| {
+            let BinnedVariable { name, bins } = of;
+            format!("; {name} is cut into {bins} bins, and a dependence inside a bin can cause this: cut it finer")
+        };
+        self.given.iter().filter_map(cut).map(words).collect()
     }
 
     /// The consequence for the graph if the independence fails.
@@ -274,6 +335,10 @@ impl Claim {
             Part::Period => format!(
                 "{full} has another distribution in other parts of the log: the world changed, or {from} something that changes \
                  with time"
+            ),
+            Part::Randomised => format!(
+                "{full} has another distribution in randomised rows: a hidden cause acts on a lever and on {full}, or the \
+                 randomised rows differ from the others in something that acts on it"
             ),
             Part::Reward(_) | Part::Next(_) => {
                 format!(

@@ -18,6 +18,8 @@ struct Pair {
     outcome: Part,
     n_other: usize,
     n_outcome: usize,
+    /// Whether only steps count whose levers were set by a draw.
+    randomised_only: bool,
     cells: Cells,
     /// For each row the episode that last visited it, from 1.
     visited: Vec<u64>,
@@ -64,8 +66,8 @@ pub(super) struct Counted<'a> {
     pub(super) missing: u64,
 }
 
-/// Groups claims by conditioning set.
-pub(super) fn panels(knowledge: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
+/// Groups claims by conditioning set; the `randomised_only` count only steps whose levers were set by a draw.
+pub(super) fn panels(knowledge: &Knowledge, claims: &[Claim], randomised_only: &[bool]) -> Vec<Panel> {
     let mut panels: Vec<Panel> = Vec::new();
     for (i, claim) in claims.iter().enumerate() {
         let (n_other, n_outcome) = (claims::size(knowledge, claim.other), claims::size(knowledge, claim.outcome));
@@ -76,6 +78,7 @@ pub(super) fn panels(knowledge: &Knowledge, claims: &[Claim]) -> Vec<Panel> {
             outcome: claim.outcome,
             n_other,
             n_outcome,
+            randomised_only: randomised_only[i],
             cells: if dense { Cells::Dense(Vec::new()) } else { Cells::Sparse(BTreeMap::new()) },
             visited: Vec::new(),
             missing: 0,
@@ -103,7 +106,7 @@ impl Panel {
         self.row.extend(self.given.iter().map(|&part| claims::class(knowledge, part, seen)));
         if self.row.contains(&MISSING) {
             self.pairs.iter_mut().filter(|pair| pair.applies(seen)).for_each(|pair| pair.missing += 1);
-            return self.pairs.iter().all(Pair::is_of_previous);
+            return self.pairs.iter().all(Pair::is_optional);
         }
         let at = match self.place.get(&self.row) {
             Some(&at) => at,
@@ -121,7 +124,7 @@ impl Panel {
             let (x, y) = (claims::class(knowledge, pair.other, seen), claims::class(knowledge, pair.outcome, seen));
             if x == MISSING || y == MISSING {
                 pair.missing += 1;
-                complete &= pair.is_of_previous();
+                complete &= pair.is_optional();
                 continue;
             }
             let row = at as usize;
@@ -157,7 +160,12 @@ impl Panel {
 
 impl Pair {
     fn applies(&self, seen: Steps<'_>) -> bool {
-        seen.before.is_some() || !self.is_of_previous()
+        (seen.before.is_some() || !self.is_of_previous()) && (!self.randomised_only || seen.randomised == Some(true))
+    }
+
+    /// Whether a step without the other variable is complete all the same.
+    fn is_optional(&self) -> bool {
+        self.is_of_previous() || self.other == Part::Randomised
     }
 
     fn is_of_previous(&self) -> bool {

@@ -25,6 +25,8 @@ pub(super) enum Part {
     Previous(VarId),
     /// The time of the episode in the log: episodes 2^c to 2^(c+1) − 1 are of class c.
     Period,
+    /// Whether the levers of the step were set by a draw.
+    Randomised,
 }
 
 /// The node of all earlier steps.
@@ -128,6 +130,11 @@ impl StepGraph {
     /// All observed parts, in causal order.
     pub(super) fn observed(&self) -> impl Iterator<Item = (usize, Part)> {
         self.nodes.iter().enumerate().filter_map(|(v, node)| Some((v, node.part?)))
+    }
+
+    /// The node of an observed part.
+    pub(super) fn node(&self, part: Part) -> Option<usize> {
+        self.nodes.iter().position(|node| node.part == Some(part))
     }
 
     pub(super) fn part(&self, node: usize) -> Part {

@@ -21,7 +21,7 @@ pub(crate) use self::report::rejected;
 use super::contingency::{Draws, LEAST_VISITS, Merge, Prepared, Tables};
 use super::evaluate::Projection;
 use super::missingness::MissingnessCounts;
-use crate::data::LogStep;
+use crate::data::{BinnedVariable, LogStep};
 use crate::learn::{EvidenceError, Knowledge};
 use crate::math::ln;
 
@@ -63,10 +63,16 @@ const LEAST_IN_ROW: f64 = 3.0;
 #[derive(Clone, Debug)]
 pub struct GraphTest {
     knowledge: Knowledge,
-    /// Claims about one step, then those about a step and the previous one, then those about the time.
+    /// Claims about one step, then those about a step and the previous one, then those about the time, then those about
+    /// whether the levers were set by a draw.
     claims: Vec<Claim>,
     n_of_step: usize,
     n_timeless: usize,
+    n_of_time: usize,
+    /// Steps that say that their levers were set otherwise, and by a draw.
+    randomised: [u64; 2],
+    /// Variables whose numbers were cut into bins.
+    binned: Vec<BinnedVariable>,
     panels: Vec<Panel>,
     episodes: u64,
     steps: u64,
@@ -77,12 +83,31 @@ pub struct GraphTest {
 impl GraphTest {
     /// The claims of a graph, without data. Only the structure matters, not the known numbers.
     pub fn new(knowledge: &Knowledge) -> GraphTest {
+        GraphTest::of(knowledge, None)
+    }
+
+    /// The claims of the graph of steps whose levers were set by a draw. In other steps the graph is `as_logged`: claims
+    /// that it does not imply are tested in randomised steps only.
+    pub(crate) fn with_experiments(knowledge: &Knowledge, as_logged: &Knowledge) -> GraphTest {
+        GraphTest::of(knowledge, Some(as_logged))
+    }
+
+    fn of(knowledge: &Knowledge, as_logged: Option<&Knowledge>) -> GraphTest {
         let mut claims = claims::implied(knowledge);
         let n_of_step = claims.len();
         claims.extend(claims::implied_markov(knowledge));
         let n_timeless = claims.len();
         claims.extend(claims::implied_stationarity(knowledge));
-        let panels = counts::panels(knowledge, &claims);
+        let n_of_time = claims.len();
+        let holds = |claims: &[Claim]| match as_logged {
+            Some(as_logged) => claims::hold_as_logged(knowledge, claims, as_logged),
+            None => vec![true; claims.len()],
+        };
+        let of_experiments = claims::implied_confounding(knowledge);
+        let valid = holds(&of_experiments);
+        claims.extend(of_experiments.into_iter().zip(valid).filter(|(_, valid)| *valid).map(|(claim, _)| claim));
+        let randomised_only: Vec<bool> = holds(&claims).into_iter().map(|holds| !holds).collect();
+        let panels = counts::panels(knowledge, &claims, &randomised_only);
         let recorded = MissingnessCounts::new(knowledge);
         let knowledge = knowledge.clone();
         GraphTest {
@@ -90,12 +115,20 @@ impl GraphTest {
             claims,
             n_of_step,
             n_timeless,
+            n_of_time,
+            randomised: [0; 2],
+            binned: Vec::new(),
             panels,
             episodes: 0,
             steps: 0,
             incomplete_steps: 0,
             recorded,
         }
+    }
+
+    /// States which variables were cut into bins: a contradicted independence given one of them may be due to that.
+    pub fn cut(&mut self, binned: &[BinnedVariable]) {
+        self.binned = binned.to_vec();
     }
 
     /// Every claim about one step in words, such as `next loyalty ⊥ subject | loyalty, opened, price`.
@@ -120,11 +153,12 @@ impl GraphTest {
         let mut last: Option<&LogStep<'_>> = None;
         for step in steps.iter().filter(|step| step.weight > 0) {
             self.steps += 1;
+            step.randomised.into_iter().for_each(|yes| self.randomised[usize::from(yes)] += 1);
             let now = &step.observation;
             let before = last.map(|last| &last.observation).filter(|before| before.stage() + 1 == now.stage());
             let mut complete = true;
             for panel in &mut self.panels {
-                let seen = Steps { now, before, episode: self.episodes };
+                let seen = Steps { now, before, episode: self.episodes, randomised: step.randomised };
                 complete &= panel.add(&self.knowledge, seen, step.weight);
             }
             self.incomplete_steps += u64::from(!complete);
@@ -138,11 +172,26 @@ impl GraphTest {
     pub(crate) fn untested_projections(&self) -> Vec<Projection> {
         let counted = self.panels.iter().flat_map(Panel::counted).filter(|found| found.claim < self.n_of_step);
         let is_tested = |found: &Counted<'_>| self.tables(found).visits() >= LEAST_VISITS || outcome_is_constant(found);
-        // After the only step of an episode, the next state matters only if it is paid for.
-        let ends = self.knowledge.horizon() == 1 && self.knowledge.rewards().iter().all(|term| term.next.is_empty());
+        let ends = self.ends_at_once();
         let matters = |found: &Counted<'_>| !(ends && matches!(self.claims[found.claim].outcome, graph::Part::Next(_)));
         let untested = counted.filter(|found| matters(found) && !is_tested(found));
         untested.filter_map(|found| self.claims[found.claim].projection(&self.knowledge)).collect()
+    }
+
+    /// Whether the log need not record the outcome of a claim, and does not: a known payment, or what follows the only
+    /// step of an episode.
+    fn is_not_needed(&self, found: &Counted<'_>) -> bool {
+        let is_spared = match self.claims[found.claim].outcome {
+            graph::Part::Reward(j) => self.knowledge.rewards()[j].table.is_some(),
+            graph::Part::Next(_) => self.ends_at_once(),
+            _ => false,
+        };
+        is_spared && found.rows.iter().all(|row| row.cells.is_empty())
+    }
+
+    /// Whether the next state does not matter: episodes have one step, and nothing is paid for what follows it.
+    fn ends_at_once(&self) -> bool {
+        self.knowledge.horizon() == 1 && self.knowledge.rewards().iter().all(|term| term.next.is_empty())
     }
 
     /// Whether one side of a claim has a single value.
@@ -165,11 +214,16 @@ impl GraphTest {
         assert!(level > 0.0 && level < 1.0, "invariant: a level is a probability, not {level}");
         let mut counted: Vec<Counted<'_>> = self.panels.iter().flat_map(Panel::counted).collect();
         counted.sort_by_key(|c| c.claim);
+        let mut of_experiments = counted.split_off(counted.partition_point(|c| c.claim < self.n_of_time));
         let of_time = counted.split_off(counted.partition_point(|c| c.claim < self.n_timeless));
         let of_previous = counted.split_off(counted.partition_point(|c| c.claim < self.n_of_step));
         let (tested, untested) = self.family(&counted, level);
         let (markov, markov_untested) = self.family(&of_previous, level);
         let (stationarity, stationarity_untested) = self.family(&of_time, level);
+        // Without steps of both kinds there is nothing to compare.
+        let has_both = !self.randomised.contains(&0);
+        of_experiments.retain(|found| has_both && !self.is_not_needed(found));
+        let (confounding, confounding_untested) = self.family(&of_experiments, level);
         let (episodes, steps, incomplete_steps) = (self.episodes, self.steps, self.incomplete_steps);
         let missingness = self.recorded.tests();
         GraphReport {
@@ -183,6 +237,8 @@ impl GraphTest {
             markov_untested,
             stationarity,
             stationarity_untested,
+            confounding,
+            confounding_untested,
             missingness,
         }
     }
@@ -227,7 +283,7 @@ impl GraphTest {
         let words = InWords { knowledge: &self.knowledge, claim, rows: &found.rows, merged: &tables.merged };
         Tested {
             claim: claim.formula(&self.knowledge),
-            meaning: claim.meaning(&self.knowledge),
+            meaning: claim.meaning(&self.knowledge) + &claim.of_bins(&self.knowledge, &self.binned),
             p,
             adjusted_p: p,
             drawn,

@@ -30,6 +30,11 @@ pub struct GraphReport {
     pub stationarity: Vec<Tested>,
     /// Claims of stationarity with too little data.
     pub stationarity_untested: Vec<Untested>,
+    /// Tested claims of no unmeasured confounding (an outcome, and whether the levers were set by a draw), smallest
+    /// p-value first. They are a family of their own, too; empty unless some steps were randomised and others not.
+    pub confounding: Vec<Tested>,
+    /// Claims of no unmeasured confounding with too little data.
+    pub confounding_untested: Vec<Untested>,
     /// Missingness tests. They do not affect the verdict, since the graph implies nothing about them.
     pub missingness: Vec<MissingnessTest>,
 }
@@ -100,6 +105,23 @@ impl GraphReport {
                 Some(format!("stationarity not contradicted at level {level}: none of {n} independences of time fails"))
             }
             [one, ..] => Some(format!("stationarity contradicted at level {level}: {}", one.meaning)),
+        }
+    }
+
+    /// Claims of no unmeasured confounding rejected at the level, smallest p-value first.
+    pub fn confounding_contradictions(&self) -> &[Tested] {
+        rejected(&self.confounding, self.level)
+    }
+
+    /// The verdict on no unmeasured confounding in one sentence; `None` if nothing about it could be tested.
+    pub fn confounding_verdict(&self) -> Option<String> {
+        let (n, level) = (self.confounding.len(), self.level);
+        match self.confounding_contradictions() {
+            [] if n == 0 => None,
+            [] => Some(format!(
+                "no unmeasured confounding found at level {level}: none of {n} outcomes differs between randomised and other rows"
+            )),
+            [one, ..] => Some(format!("unmeasured confounding at level {level}: {}", one.meaning)),
         }
     }
 
