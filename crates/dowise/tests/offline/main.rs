@@ -11,4 +11,5 @@ mod logger;
 mod missing;
 mod missingness;
 mod refusals;
+mod sensitivity;
 mod values;

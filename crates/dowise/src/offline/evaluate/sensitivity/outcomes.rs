@@ -1,114 +1,73 @@
-//! Sensitivity to unmeasured confounding: how strong an unrecorded cause of the logged interventions has to be before a
-//! policy could be worse than the behaviour policy (marginal sensitivity model).
-//!
-//! Given the state, an unrecorded cause may change the odds of the logged intervention by a factor of at most Γ. With π
-//! the share of the intervention a in the state s, every outcome y of a then satisfies
-//!
-//! α ≤ p(y | s, do(a)) / p(y | s, a) ≤ β,   α = π + (1 − π)/Γ,   β = π + (1 − π) Γ
-//!
-//! The worst such p puts β on the least values of r + γ V(s') and α on the others. With it, policy evaluation is a
-//! pessimistic recursion (Bruns-Smith and Zhou 2023). The value of the behaviour policy needs no such assumption.
+//! The worst and the best value of a policy over all outcome distributions that a strength of confounding allows.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use super::model::Model;
-use super::start::StartStates;
 use crate::kernel::{CauseSpace, Kernel};
 use crate::offline::Episodes;
 use crate::plan::rewards_by_cause;
 use crate::world::{Action, World};
 
-/// Greatest Γ that is examined.
-const MOST: f64 = 20.0;
-
-/// Values of Γ for which the worst-case value is reported.
-const REPORTED: [f64; 8] = [1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0];
-
-/// Halvings of the interval that contains the tipping point.
-const HALVINGS: usize = 14;
-
 /// Most outcomes that are sorted, over all stages and values of Γ (seconds).
 const MOST_WORK: u128 = 1 << 29;
 
-/// The strength of unmeasured confounding that overturns "better than the behaviour policy".
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sensitivity {
-    /// The tipping point: with less confounding than this Γ, the policy remains better, with 95 % intervals. 1: no
-    /// confounding is allowed for; at most 20 are examined.
-    pub gamma: f64,
-    /// Pairs of Γ and the policy's value in the worst case.
-    pub worst: Vec<[f64; 2]>,
-    /// The value of the behaviour policy by the model.
-    pub behaviour: f64,
+/// Whose side the unrecorded cause takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    /// Against the policy.
+    Worst,
+    /// For the policy.
+    Best,
 }
 
-impl Sensitivity {
-    /// Whether the policy remained better with the greatest Γ that was examined.
-    pub fn is_beyond(&self) -> bool {
-        self.gamma >= MOST
-    }
-}
-
-/// The sensitivity of a policy's advantage. `margin` is the half-width that intervals leave it. `None` if every lever
-/// was randomised, if there are next-state rewards, or if there are too many outcomes to sort.
-///
-/// # Cost
-/// For each of about 20 values of Γ and each stage, a sort of the outcomes (configurations, rewards and next states) of
-/// every state.
-pub(crate) fn sensitivity(
-    log: &Episodes,
-    model: &Model,
-    policy_hs: &[Action],
-    starts: &StartStates,
-    (behaviour, margin, prior): (f64, f64, f64),
-) -> Option<Sensitivity> {
-    let knowledge = log.knowledge();
-    let names = knowledge.levers().iter().map(|&id| knowledge.variable(id).name.as_str());
-    let is_randomised = |name: &str| log.declared().randomised.iter().any(|lever| lever == name);
-    let world = model.mean_world(prior, starts.to_start());
-    if names.into_iter().all(is_randomised) || world.pays_on_next_values() {
-        return None;
-    }
-    let outcomes = Outcomes::new(log, &world, policy_hs)?;
-    let value = |gamma: f64| starts.mean(&outcomes.worst(gamma));
-    let is_better = |gamma: f64| value(gamma) - margin > behaviour;
-    let (mut low, mut high) = (1.0, MOST);
-    if !is_better(low) {
-        high = low;
-    } else if is_better(high) {
-        low = high;
-    }
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (low + high);
-        if is_better(middle) { low = middle } else { high = middle }
-    }
-    Some(Sensitivity { gamma: low, worst: REPORTED.iter().map(|&gamma| [gamma, value(gamma)]).collect(), behaviour })
-}
-
-/// One outcome of an intervention in a state.
-#[derive(Clone, Copy, Debug)]
-struct Outcome {
+/// The outcomes of an intervention in a state with the same joint key values.
+#[derive(Clone, Debug)]
+struct Cell {
     p: f64,
-    reward: f64,
-    next: usize,
+    /// The reward at the low and at the high end of its range, and the probability of the high end.
+    reward: [f64; 2],
+    share_high: f64,
+    /// Next states with their probabilities.
+    next: Vec<(usize, f64)>,
+}
+
+impl Cell {
+    /// Adds the values of reward and next state with their probabilities.
+    ///
+    /// Rewards and next states are independent in the model, but an unrecorded cause may act on both. So the least next
+    /// values go with the low reward: no other dependence has values that are further apart (in convex order).
+    fn add_to(&self, next_s: &[f64], discount: f64, sorted: &mut Vec<(f64, f64)>, values: &mut Vec<(f64, f64)>) {
+        sorted.clear();
+        sorted.extend(self.next.iter().map(|&(s, p)| (discount * next_s[s], p)));
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left = 1.0 - self.share_high;
+        for &(value, p) in sorted.iter() {
+            let low = left.min(p);
+            left -= low;
+            let both = [low, p - low].into_iter().zip(self.reward).filter(|(p, _)| *p > 0.0);
+            values.extend(both.map(|(p, reward)| (reward + value, self.p * p)));
+        }
+    }
 }
 
 /// The outcomes of a policy's interventions under the fitted model.
-struct Outcomes<'a> {
+pub(super) struct Outcomes<'a> {
     world: &'a World,
     policy_hs: &'a [Action],
-    of: BTreeMap<(usize, Action), (Vec<Outcome>, f64)>,
+    of: BTreeMap<(usize, Action), (Vec<Cell>, f64)>,
 }
 
 impl<'a> Outcomes<'a> {
-    /// `None` if there are too many.
-    fn new(log: &Episodes, world: &'a World, policy_hs: &'a [Action]) -> Option<Outcomes<'a>> {
+    /// `None` if there are too many for this number of values of Γ.
+    pub(super) fn new(
+        log: &Episodes,
+        world: &'a World,
+        policy_hs: &'a [Action],
+        gammas: usize,
+    ) -> Option<Outcomes<'a>> {
         let (n, horizon) = (world.n_states(), world.horizon());
         let kernel = Kernel::new(world).ok()?;
         let causes = CauseSpace::new(world);
-        let sorted = (n * n * causes.len() * 2) as u128 * (horizon * (HALVINGS + REPORTED.len() + 2)) as u128;
+        let sorted = (n * n * causes.len() * 2) as u128 * (horizon * gammas) as u128;
         if sorted > MOST_WORK {
             return None;
         }
@@ -120,26 +79,25 @@ impl<'a> Outcomes<'a> {
             if !world.has_ended(state) {
                 of.entry((state, action)).or_insert_with(|| {
                     let share = shares.get(&(state, action)).copied().unwrap_or(0.0);
-                    (outcomes_of(world, &kernel, &causes, &rewards, (state, action)), share)
+                    (cells_of(world, &kernel, &causes, &rewards, (state, action)), share)
                 });
             }
         }
         Some(Outcomes { world, policy_hs, of })
     }
 
-    /// Values of the first stage in the worst case.
-    fn worst(&self, gamma: f64) -> Vec<f64> {
+    /// Values of the first stage in the worst or in the best case.
+    pub(super) fn value(&self, case: Case, gamma: f64) -> Vec<f64> {
         let (n, horizon) = (self.world.n_states(), self.world.horizon());
         let mut next_s = vec![0.0; n];
-        let mut room = Vec::new();
+        let mut room = [Vec::new(), Vec::new()];
         for stage in (0..horizon).rev() {
-            let value = |state: usize, room: &mut Vec<(f64, f64)>| {
+            let value = |state: usize, [sorted, values]: &mut [Vec<(f64, f64)>; 2]| {
                 let action = self.policy_hs[stage * n + state];
-                let Some((outcomes, share)) = self.of.get(&(state, action)) else { return 0.0 };
-                let of = |o: &Outcome| (o.reward + self.world.discount() * next_s[o.next], o.p);
-                room.clear();
-                room.extend(outcomes.iter().map(of));
-                worst_mean(room, share + (1.0 - share) / gamma, share + (1.0 - share) * gamma)
+                let Some((cells, share)) = self.of.get(&(state, action)) else { return 0.0 };
+                values.clear();
+                cells.iter().for_each(|cell| cell.add_to(&next_s, self.world.discount(), sorted, values));
+                extreme_mean(case, values, share + (1.0 - share) / gamma, share + (1.0 - share) * gamma)
                     - self.world.interventions().cost(action)
             };
             next_s = (0..n).map(|state| value(state, &mut room)).collect();
@@ -148,13 +106,16 @@ impl<'a> Outcomes<'a> {
     }
 }
 
-/// The least mean of values (with their probabilities) over densities between α and β.
-fn worst_mean(values: &mut [(f64, f64)], alpha: f64, beta: f64) -> f64 {
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+/// The least (or greatest) mean of values with their probabilities, over densities between α and β.
+fn extreme_mean(case: Case, values: &mut [(f64, f64)], alpha: f64, beta: f64) -> f64 {
+    match case {
+        Case::Worst => values.sort_by(|a, b| a.0.total_cmp(&b.0)),
+        Case::Best => values.sort_by(|a, b| b.0.total_cmp(&a.0)),
+    }
     let mut extra = 1.0 - alpha;
     let mut mean = 0.0;
     for &(value, p) in values.iter() {
-        // α for each, and what remains goes to the least values first, up to β.
+        // α for each, and what remains goes to the least (greatest) values first, up to β.
         let more = extra.min(p * (beta - alpha));
         mean += value * (p * alpha + more);
         extra -= more;
@@ -199,23 +160,23 @@ impl Rewards {
         Rewards { certain: rewards_by_cause(&certain, causes), all, range }
     }
 
-    /// The most spread-out distribution with the mean of a cell: both ends of the range.
-    fn of(&self, cell: usize) -> [(f64, f64); 2] {
+    /// The most spread-out distribution with the mean of a cell: both ends of the range, and the share of the high end.
+    fn of(&self, cell: usize) -> ([f64; 2], f64) {
         let [low, high] = self.range;
         let certain = self.certain[cell];
         let share = if high > low { ((self.all[cell] - certain - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 };
-        [(1.0 - share, certain + low), (share, certain + high)]
+        ([certain + low, certain + high], share)
     }
 }
 
-/// Outcomes with positive probability: key variables, rewards and next states.
-fn outcomes_of(
+/// Outcomes with positive probability, by joint key values.
+fn cells_of(
     world: &World,
     kernel: &Kernel,
     causes: &CauseSpace,
     rewards: &Rewards,
     (state, action): (usize, Action),
-) -> Vec<Outcome> {
+) -> Vec<Cell> {
     let (n, n_causes) = (world.n_states(), causes.len());
     let (mut prob, mut next) = (vec![0.0; n_causes], vec![0.0; n]);
     kernel.distribution(state, action, &mut prob);
@@ -229,17 +190,28 @@ fn outcomes_of(
     for c in (0..n_causes).filter(|&c| prob[c] > 0.0) {
         causes.variables().iter().enumerate().for_each(|(i, id)| values[id.ix()] = causes.digit(c, i));
         assert!(world.next_states(&values, &mut next), "invariant: a posterior mean has all transitions");
-        for (share, reward) in rewards.of(state * n_causes + c).into_iter().filter(|(share, _)| *share > 0.0) {
-            let reached = (0..n).filter(|&s| next[s] > 0.0);
-            out.extend(reached.map(|s| Outcome { p: prob[c] * share * next[s], reward, next: s }));
-        }
+        let (reward, share_high) = rewards.of(state * n_causes + c);
+        let next = next.iter().enumerate().filter(|(_, p)| **p > 0.0).map(|(s, &p)| (s, p)).collect();
+        out.push(Cell { p: prob[c], reward, share_high, next });
     }
     out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::worst_mean;
+    use super::{Case, Cell, extreme_mean};
+
+    #[test]
+    fn rewards_and_next_states_are_as_far_apart_as_their_distributions_allow() {
+        let cell = Cell { p: 0.5, reward: [0.0, 1.0], share_high: 0.4, next: vec![(0, 0.3), (1, 0.7)] };
+        let mut values = Vec::new();
+        cell.add_to(&[2.0, -2.0], 0.5, &mut Vec::new(), &mut values);
+        // 0.6 of the mass has reward 0 and the lower next value, -1; 0.1 has reward 1 with it, 0.3 has both.
+        let expected = [(-1.0, 0.3), (0.0, 0.05), (2.0, 0.15)];
+        assert_eq!(values.len(), 3);
+        let apart = |(a, b): (&(f64, f64), &(f64, f64))| (a.0 - b.0).abs() + (a.1 - b.1).abs();
+        assert!(values.iter().zip(&expected).map(apart).all(|x| x < 1e-12), "{values:?}");
+    }
 
     /// The least mean over densities, by trying every vertex: all outcomes at α or β but one.
     fn by_enumeration(values: &[(f64, f64)], alpha: f64, beta: f64) -> f64 {
@@ -260,14 +232,17 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_mean_is_that_of_the_worst_vertex() {
+    fn the_extreme_means_are_those_of_the_extreme_vertices() {
         let values = [(3.0, 0.2), (-1.0, 0.3), (0.5, 0.1), (2.0, 0.25), (0.4, 0.15)];
+        let negated = values.map(|(value, p)| (-value, p));
         for share in [0.0, 0.3, 0.9] {
             for gamma in [1.0, 1.2, 2.0, 7.0] {
                 let (alpha, beta) = (share + (1.0 - share) / gamma, share + (1.0 - share) * gamma);
-                let found = worst_mean(&mut values.clone(), alpha, beta);
-                let expected = by_enumeration(&values, alpha, beta);
-                assert!((found - expected).abs() < 1e-12, "{share} {gamma}: {found} {expected}");
+                let found = |case| extreme_mean(case, &mut values.clone(), alpha, beta);
+                let expected = [by_enumeration(&values, alpha, beta), -by_enumeration(&negated, alpha, beta)];
+                for (case, expected) in [Case::Worst, Case::Best].into_iter().zip(expected) {
+                    assert!((found(case) - expected).abs() < 1e-12, "{case:?} {share} {gamma}: {expected}");
+                }
             }
         }
     }
