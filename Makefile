@@ -1,6 +1,6 @@
 # `make check` is what has to pass before a change goes in.
 
-.PHONY: check format lint test doc program examples python slurm figures browser benchmarks faults attack fuzz same-bits
+.PHONY: check format lint test doc program examples python slurm figures browser benchmarks faults attack sensitivity fuzz same-bits
 
 check: format lint test doc examples python slurm
 
@@ -91,6 +91,12 @@ attack:
 	target/attack-venv/bin/python $(PIP) install numpy==2.4.6
 	target/attack-venv/bin/python benchmarks/attack/attack.py --binary target/release/dowise --jobs 2 \
 		--worlds $(ATTACK_WORLDS) --seed $(ATTACK_SEED)
+
+# Random logs with a hidden cause of known strength: whether worst and best cases contain the truth (docs/results.md).
+SENSITIVITY_LOGS = 1000
+SENSITIVITY_EPISODES = 1000
+sensitivity:
+	cargo run --release --locked -p dowise --example sensitivity -- $(SENSITIVITY_LOGS) $(SENSITIVITY_EPISODES)
 
 # Broken, odd and extreme inputs: docs/reference/reliability.md says what must hold for each. The same seed tries the same cases.
 FUZZ_SECONDS = 600

@@ -6,8 +6,10 @@
 //! Each log comes from a random world with a hidden cause u, drawn anew in every step. u changes the odds of the logged
 //! intervention, given the state, by a factor of exactly Γ, and acts on key variables, rewards and next states.
 //!
-//! - `all`: rows of the model are specific to state and intervention; u acts on any of the three together.
-//! - `shared`: rows are shared by states or interventions as the graph says; u acts on one of the three.
+//! - `own rows`: rows of the model are specific to state and intervention; u acts on any of the three together.
+//! - `shared rows`: states or interventions share rows as the graph says; u acts on one of the three.
+//! - `sharp`: u nearly decides what it acts on (rewards and next states, or one of the three if rows are shared). Then the
+//!   truth lies at the edge of what Γ allows.
 
 #![allow(clippy::print_stdout)] // a study prints its result
 
@@ -36,12 +38,12 @@ fn main() -> Outcomes<()> {
     );
     println!("|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for gamma in GAMMAS {
-        for shared in [false, true] {
+        for (shared, sharp) in [(false, false), (true, false), (false, true), (true, true)] {
             let mut sums = Sums::default();
             for seed in first..first + logs {
-                sums.add(gamma, &Truth::drawn(gamma, shared, seed), episodes, seed)?;
+                sums.add(gamma, &Truth::drawn(gamma, shared, sharp, seed), episodes, seed)?;
             }
-            println!("{}", sums.row(gamma, shared));
+            println!("{}", sums.row(gamma, shared, sharp));
         }
     }
     Ok(())
@@ -96,12 +98,13 @@ impl Sums {
         Ok(())
     }
 
-    fn row(&self, gamma: f64, shared: bool) -> String {
+    fn row(&self, gamma: f64, shared: bool, sharp: bool) -> String {
         let share = |n: f64, of: f64| if of > 0.0 { format!("{:.1} %", 100.0 * n / of) } else { "-".to_owned() };
         let n = self.evaluated;
         format!(
-            "| {gamma} | {} | {n} | {} | {} | {:.2} | {:.2} | {} | {} | {} | {} |",
-            if shared { "shared" } else { "all" },
+            "| {gamma} | {}{} | {n} | {} | {} | {:.2} | {:.2} | {} | {} | {} | {} |",
+            if sharp { "sharp, " } else { "" },
+            if shared { "shared rows" } else { "own rows" },
             share(self.covered, n),
             share(self.covered_bare, n),
             self.width / n,
@@ -146,9 +149,10 @@ struct Truth {
 }
 
 impl Truth {
-    fn drawn(gamma: f64, shared: bool, seed: u64) -> Truth {
+    fn drawn(gamma: f64, shared: bool, sharp: bool, seed: u64) -> Truth {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let (horizon, n_s, n_a) = (rng.random_range(1..=3), rng.random_range(1..=3), rng.random_range(2..=3));
+        let n_a = if sharp { 2 } else { n_a };
         let scopes = match (shared, rng.random_range(0..3)) {
             (false, _) => ["\"s\", \"a\"", "\"s\", \"z\", \"a\"", "\"s\", \"z\", \"a\""],
             (true, 0) => ["\"a\"", "\"s\", \"z\"", "\"s\", \"z\""],
@@ -158,6 +162,8 @@ impl Truth {
         // Where u acts.
         let acts = if shared {
             one_hot(3, rng.random_range(0..3)).into_iter().map(|x| x > 0.0).collect::<Vec<_>>()
+        } else if sharp {
+            vec![false, true, true]
         } else {
             let which = rng.random_range(1..8);
             (0..3).map(|i| which >> i & 1 == 1).collect()
@@ -180,13 +186,30 @@ impl Truth {
         }
         // A table over (s, a, z, u) that depends on what is in the scope.
         let table = |i: usize, rng: &mut ChaCha8Rng, n: usize| -> Vec<Vec<f64>> {
-            let rows: Vec<Vec<f64>> = (0..n_s * n_a * 4).map(|_| simplex(n, rng)).collect();
+            // In every second world interventions have strong effects.
+            let strong = seed % 2 == 1;
+            let row = |rng: &mut ChaCha8Rng| if strong { peaked(n, rng) } else { simplex(n, rng) };
+            let rows: Vec<Vec<f64>> = (0..n_s * n_a * 2).map(|_| row(rng)).collect();
+            let of_u: Vec<Vec<f64>> = (0..n_s * n_a * 4).map(|_| simplex(n, rng)).collect();
+            let edge: Vec<usize> = (0..n_s * n_a * 4).map(|_| rng.random_range(0..n)).collect();
             let cell = |s: usize, a: usize, z: usize, u: usize| {
                 let kept = |name: &str, v: usize| if has(i, name) { v } else { 0 };
-                ((kept("s", s) * n_a + kept("a", a)) * 2 + kept("z", z)) * 2 + if acts[i] { u } else { 0 }
+                ((kept("s", s) * n_a + kept("a", a)) * 2 + kept("z", z)) * 2 + u
             };
-            let all = (0..n_s * n_a * 4).map(|at| rows[cell(at / (4 * n_a), at / 4 % n_a, at / 2 % 2, at % 2)].clone());
-            all.collect()
+            let mixed = |at: usize| -> Vec<f64> {
+                let cell = cell(at / (4 * n_a), at / 4 % n_a, at / 2 % 2, at % 2);
+                let row = &rows[cell / 2];
+                match (acts[i], sharp) {
+                    (false, _) => row.clone(),
+                    (true, false) => row.iter().zip(&of_u[cell]).map(|(p, q)| 0.6 * p + 0.4 * q).collect(),
+                    (true, true) => {
+                        // u decides in 19 of 20 cases: rewards and key variables by u, next states by a draw.
+                        let to = if i < 2 { cell % 2 } else { edge[cell] };
+                        row.iter().zip(one_hot(n, to)).map(|(p, q)| 0.05 * p + 0.95 * q).collect()
+                    }
+                }
+            };
+            (0..n_s * n_a * 4).map(mixed).collect()
         };
         let (key, reward, next) = (table(0, &mut rng, 2), table(1, &mut rng, 2), table(2, &mut rng, n_s));
         let at = |s: usize, a: usize, z: usize, u: usize| ((s * n_a + a) * 2 + z) * 2 + u;
@@ -213,11 +236,12 @@ impl Truth {
         let list = |n: usize| (0..n).map(|i| format!("\"{i}\"")).collect::<Vec<_>>().join(", ");
         let [parents, reward, next] = self.scopes;
         let text = format!(
-            "dowise = 1\nhorizon = {}\n[state.s]\nvalues = [{}]\nscope = [{next}]\nlearn = \"table\"\n\
+            "dowise = 1\nhorizon = {}\n[state.s]\nvalues = [{}]\nscope = [{next}]\nnext.rows = [{{ p = [{}] }}]\n\
              [lever.a]\nvalues = [{}]\n[key.z]\nvalues = [\"0\", \"1\"]\nparents = [{parents}]\nlearn = \"table\"\n\
              [reward.r]\nscope = [{reward}]\nlearn = true\nrange = [0, 1]\n[interventions]\nset = \"all\"\n",
             self.horizon,
             list(self.n_s),
+            vec![format!("{}", 1.0 / self.n_s as f64); self.n_s].join(", "),
             list(self.n_a)
         );
         World::from_toml(&text, "world.toml").map_err(|e| e.to_string().into())
@@ -277,6 +301,12 @@ fn simplex(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let weights: Vec<f64> = (0..n).map(|_| rng.random_range(0.15..1.0)).collect();
     let total: f64 = weights.iter().sum();
     weights.into_iter().map(|w| w / total).collect()
+}
+
+/// A distribution with one likely value.
+fn peaked(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let peak = one_hot(n, rng.random_range(0..n));
+    simplex(n, rng).iter().zip(peak).map(|(p, q)| 0.15 * p + 0.85 * q).collect()
 }
 
 fn pick(shares: &[f64], rng: &mut ChaCha8Rng) -> usize {

@@ -235,7 +235,7 @@ fn plan(
     let tier = tier.filter(|_| deployed(recommendation, [&mean, &pessimistic]).is_some());
     let recommended = compared.zip(today).zip(deployed(recommendation, [&mean, &pessimistic]));
     let sensitivity = recommended.and_then(|((compared, (today, _)), plan)| {
-        let (policy, behaviour, prior) = (plan.model.mean, today.mean, options.prior);
+        let (policy, behaviour, prior) = (plan.model, today.mean, options.prior);
         let found = Difference { policy, behaviour, interval: plan.difference?, prior };
         sensitivity(compared.log, model, &plan.policy_hs, starts, found)
     });

@@ -72,13 +72,15 @@ fn an_evaluation_says_how_much_confounding_overturns_it_in_both_directions() {
             assert!((at(&found.worst, 1.0) - mean).abs() < 1e-9 && (at(&found.best, 1.0) - mean).abs() < 1e-9);
             assert!(at(&found.worst, 2.0) < 0.8 && at(&found.best, 2.0) > 0.8, "seed {seed}: {found:?}");
             assert!(found.best.is_sorted_by(|a, b| a[1] <= b[1]), "{:?}", found.best);
+            assert!(found.margin.is_sorted_by(|a, b| a[1] < b[1]), "{:?}", found.margin);
+            assert_eq!(found.levers, ["a"]);
             assert!((1.0..2.0).contains(&found.gamma), "seed {seed}: {}", found.gamma);
             // At the tipping point, the 95 % margin is used up.
             let (claim, table) = match found.claim {
                 Claim::Better => (1.0, &found.worst),
                 Claim::Worse => (-1.0, &found.best),
             };
-            let left = |gamma| claim * (at(table, gamma) - found.behaviour) - found.margin;
+            let left = |gamma| claim * (at(table, gamma) - found.behaviour) - at(&found.margin, gamma);
             assert!(found.gamma < 1.25 || left(1.25) > 0.0, "seed {seed}: {found:?}");
             assert!(found.gamma > 1.5 || left(1.5) <= 0.0, "seed {seed}: {found:?}");
         }
@@ -227,8 +229,8 @@ fn dropout_has_a_tipping_point_as_long_as_its_worst_case_overturns() {
             let mut s = happens(&mut rng, 0.5);
             for stage in 1..=2 {
                 let x = happens(&mut rng, 0.4);
-                let k = happens(&mut rng, if x { 0.9 } else { 0.2 });
-                let (next, stops) = (happens(&mut rng, 0.5), stage == 1 && k && happens(&mut rng, dropped));
+                let k = x;
+                let (next, stops) = (happens(&mut rng, 0.5), stage == 1 && x && happens(&mut rng, dropped));
                 let [s_, next_] = [s, next].map(|v| if v { "b" } else { "a" });
                 let next_ = if stops { "" } else { next_ };
                 let [x, k] = [x, k].map(|v| WORDS[usize::from(v)]);
@@ -254,14 +256,9 @@ fn dropout_has_a_tipping_point_as_long_as_its_worst_case_overturns() {
     let [point] = many.tipping_points[..] else { panic!("{:?}", many.tipping_points) };
     let tipping = point.at_least.unwrap_or_else(|| panic!("{point:?}"));
     assert!(tipping > point.range[0] && tipping < point.recorded, "{point:?}");
-    // By hand: each step with k is cut by share · (recorded − tipping), which takes the whole gain.
-    let share = {
-        let (cut, steps) = (0.6, 1.0);
-        // Half of the steps with k are first steps, of which 0.6 drop out; of second steps, 0.4 remain.
-        cut * steps / (steps + 1.0)
-    };
+    // By hand: of 1.4 steps with x, 0.6 drop out. An average of X cuts each step with x by 0.6/1.4 · (recorded − X): two
+    // steps of the policy, 0.8 of the behaviour policy.
     let gain = many.model.mean - many.logged.model.unwrap().mean;
-    let more_k = 2.0 * 0.6 * 0.7;
-    let by_hand = point.recorded - gain / (more_k * share);
-    assert!((tipping - by_hand).abs() < 0.2, "{tipping} {by_hand}");
+    let by_hand = point.recorded - gain / (2.0 * 0.6 * 0.6 / 1.4);
+    assert!((tipping - by_hand).abs() < 0.05, "{tipping} {by_hand}");
 }

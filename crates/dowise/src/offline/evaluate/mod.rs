@@ -148,6 +148,13 @@ pub struct Evaluation {
     pub record: AssumptionRecord,
 }
 
+impl Evaluation {
+    /// Whether the policy is better or worse than the behaviour policy by the model; `None` if that has no value.
+    pub fn claim(&self) -> Option<Claim> {
+        self.logged.model.map(|today| Claim::of(self.model.mean - today.mean))
+    }
+}
+
 /// Why off-policy evaluation fails.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OfflineError {
@@ -205,7 +212,7 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
     let (mut sensitive, mut missing) = (None, Vec::new());
     if record.failed().is_none() {
         let (policy, prior) = (by_model.mean, options.prior);
-        let found = Difference { policy, behaviour: today.mean, interval: difference, prior };
+        let found = Difference { policy: by_model, behaviour: today.mean, interval: difference, prior };
         sensitive = sensitivity(log, &model, policy_hs, &starts, found);
         let claim = Claim::of(policy - today.mean);
         missing = tipping_points((log, &model, &behaviour), (policy_hs, policy), claim, &starts, prior)?;

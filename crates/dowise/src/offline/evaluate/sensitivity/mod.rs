@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use self::benchmark::strongest;
 use self::outcomes::{Case, Outcomes};
+use super::OfflineValue;
 use super::interval::Interval;
 use super::model::Model;
 use super::start::StartStates;
@@ -61,6 +62,8 @@ impl Claim {
 pub struct Sensitivity {
     /// What the model says of the policy, and what confounding could overturn.
     pub claim: Claim,
+    /// The levers whose logged settings an unrecorded cause may have changed: those that were not randomised.
+    pub levers: Vec<String>,
     /// The tipping point: with less confounding than this Γ, the claim holds, with 95 % intervals. 1: no confounding is
     /// allowed for; at most 20 are examined.
     pub gamma: f64,
@@ -70,8 +73,8 @@ pub struct Sensitivity {
     pub best: Vec<[f64; 2]>,
     /// The value of the behaviour policy by the model.
     pub behaviour: f64,
-    /// The 95 % margin of the difference, on the side of the claim, that the tipping point leaves.
-    pub margin: f64,
+    /// Pairs of Γ and the 95 % margin of the difference, on the side of the claim, that the tipping point leaves.
+    pub margin: Vec<[f64; 2]>,
     /// The recorded state factor that changes the odds of the logged interventions the most, as a yardstick for Γ.
     pub benchmark: Option<Benchmark>,
 }
@@ -86,7 +89,7 @@ impl Sensitivity {
 /// A policy's value by the model, that of the behaviour policy, and the 95 % interval of the difference.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Difference {
-    pub(crate) policy: f64,
+    pub(crate) policy: OfflineValue,
     pub(crate) behaviour: f64,
     pub(crate) interval: Interval,
     /// Weight of the prior in visits.
@@ -107,24 +110,25 @@ pub(crate) fn sensitivity(
     found: Difference,
 ) -> Option<Sensitivity> {
     let knowledge = log.knowledge();
-    let names = knowledge.levers().iter().map(|&id| knowledge.variable(id).name.as_str());
-    let is_randomised = |name: &str| log.declared().randomised.iter().any(|lever| lever == name);
+    let names = knowledge.levers().iter().map(|&id| knowledge.variable(id).name.clone());
+    let levers: Vec<String> = names.filter(|name| !log.declared().randomised.contains(name)).collect();
     let world = model.mean_world(found.prior, starts.to_start());
-    if names.into_iter().all(is_randomised) || world.pays_on_next_values() {
+    if levers.is_empty() || world.pays_on_next_values() {
         return None;
     }
     let outcomes = Outcomes::new(log, &world, policy_hs, HALVINGS + 2 * REPORTED.len() + 2)?;
     let value = |case: Case, gamma: f64| starts.mean(&outcomes.value(case, gamma));
-    let gain = found.policy - found.behaviour;
+    let gain = found.policy.mean - found.behaviour;
     let claim = Claim::of(gain);
-    let margin = match claim {
-        Claim::Better => gain - found.interval.low,
-        Claim::Worse => found.interval.high - gain,
+    let [of_difference, of_value] = match claim {
+        Claim::Better => [gain - found.interval.low, found.policy.mean - found.policy.posterior.low],
+        Claim::Worse => [found.interval.high - gain, found.policy.posterior.high - found.policy.mean],
     };
-    let margin = margin.max(0.0);
+    // The extreme value less the model's value has errors of at most β − 1 times those of the model's value.
+    let margin = |gamma: f64| of_difference.max(0.0) + (outcomes.mean_beta(starts, gamma) - 1.0) * of_value.max(0.0);
     let holds = |gamma: f64| match claim {
-        Claim::Better => value(Case::Worst, gamma) - margin > found.behaviour,
-        Claim::Worse => value(Case::Best, gamma) + margin < found.behaviour,
+        Claim::Better => value(Case::Worst, gamma) - margin(gamma) > found.behaviour,
+        Claim::Worse => value(Case::Best, gamma) + margin(gamma) < found.behaviour,
     };
     let (mut low, mut high) = (1.0, MOST);
     if !holds(low) {
@@ -139,11 +143,12 @@ pub(crate) fn sensitivity(
     let table = |case: Case| REPORTED.iter().map(|&gamma| [gamma, value(case, gamma)]).collect();
     Some(Sensitivity {
         claim,
+        levers,
         gamma: low,
         worst: table(Case::Worst),
         best: table(Case::Best),
         behaviour: found.behaviour,
-        margin,
+        margin: REPORTED.iter().map(|&gamma| [gamma, margin(gamma)]).collect(),
         benchmark: strongest(log),
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{CauseSpace, Kernel};
 use crate::offline::Episodes;
+use crate::offline::evaluate::StartStates;
 use crate::plan::rewards_by_cause;
 use crate::world::{Action, World};
 
@@ -84,6 +85,25 @@ impl<'a> Outcomes<'a> {
             }
         }
         Some(Outcomes { world, policy_hs, of })
+    }
+
+    /// Mean of β over the steps of the policy under the fitted model.
+    pub(super) fn mean_beta(&self, starts: &StartStates, gamma: f64) -> f64 {
+        let (n, horizon) = (self.world.n_states(), self.world.horizon());
+        let (mut here, mut sum, mut steps) = (vec![0.0; n], 0.0, 0.0);
+        starts.shares.iter().for_each(|&(s, p)| here[s] += p);
+        for stage in 0..horizon {
+            let mut later = vec![0.0; n];
+            for (s, &p) in here.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+                let Some((cells, share)) = self.of.get(&(s, self.policy_hs[stage * n + s])) else { continue };
+                sum += p * (share + (1.0 - share) * gamma);
+                steps += p;
+                let reached = cells.iter().flat_map(|cell| cell.next.iter().map(|&(s, q)| (s, cell.p * q)));
+                reached.for_each(|(s, q)| later[s] += p * q);
+            }
+            here = later;
+        }
+        if steps > 0.0 { sum / steps } else { 1.0 }
     }
 
     /// Values of the first stage in the worst or in the best case.
