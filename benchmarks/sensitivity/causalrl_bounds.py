@@ -4,10 +4,10 @@
     causalrl_bounds.py --binary PATH [--logs 100] [--episodes 4000] [--seed 1] [--gamma 2]
 
 A hidden cause u, drawn anew in every step, multiplies or divides the odds of the logged treatment by exactly Γ, given
-the state. It acts on rewards and next states. The policy always treats. Of causalrl it uses `msm_stratified_bounds` for
-one step and `msm_per_step_bounds` for several, once with the propensity of the step and once with the product of the
-propensities so far, always among the episodes that followed the policy so far. None of the intervals has a margin for
-chance. The truth is computed here with numpy.
+the state. It acts on rewards in every second log, and on next states in the others. The policy always treats. Of
+causalrl it uses `msm_stratified_bounds` for one step and `msm_per_step_bounds` for several, once with the propensity
+of the step and once with the product of the propensities so far, always among the episodes that followed the policy
+so far. None of the intervals has a margin for chance. The last column is the largest difference of the point estimates (Γ = 1). The truth is computed here with numpy.
 """
 
 import argparse
@@ -23,7 +23,7 @@ STATES = 2
 
 
 class World:
-    def __init__(self, rng, horizon, gamma):
+    def __init__(self, rng, horizon, gamma, on_rewards):
         self.horizon = horizon
         self.treated = rng.uniform(0.3, 0.7, STATES)
         odds = self.treated / (1 - self.treated)
@@ -32,6 +32,8 @@ class World:
         self.known = np.stack([low, high], axis=1)  # [state, u]
         self.reward = rng.uniform(0.1, 0.9, (STATES, 2, 2))  # [state, a, u]
         self.next = rng.uniform(0.1, 0.9, (STATES, 2, 2))  # P(next state is 1)
+        acted = self.next if on_rewards else self.reward
+        acted[:, :, 1] = acted[:, :, 0]  # u does not act on it
         self.start = rng.uniform(0.3, 0.7)
 
     def log(self, rng, episodes):
@@ -85,7 +87,8 @@ set = "all"
     found = json.loads(done.stdout)["sensitivity"]
     if found is None:  # an assumption failed
         return None
-    return tuple(dict(map(tuple, found[case]))[gamma] for case in ("worst", "best"))
+    worst, best = (dict(map(tuple, found[case])) for case in ("worst", "best"))
+    return (worst[gamma], best[gamma]), worst[1.0]
 
 
 def of_causalrl(log, gamma):
@@ -118,23 +121,26 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gamma", type=float, default=2.0, help="1.1, 1.25, 1.5, 2, 3, 5 or 10")
     args = parser.parse_args()
-    print("| steps | interval | logs | contains the truth | mean width |\n|--:|---|--:|--:|--:|")
+    print("| steps | interval | logs | contains the truth | mean width | difference at Γ = 1 |")
+    print("|--:|---|--:|--:|--:|--:|")
     for horizon in (1, 3):
         found = {}
         for i in range(args.logs):
             rng = np.random.default_rng([args.seed, horizon, i])
-            world = World(rng, horizon, args.gamma)
+            world = World(rng, horizon, args.gamma, i % 2 == 0)
             log = world.log(rng, args.episodes)
             with tempfile.TemporaryDirectory() as directory:
                 ours = of_dowise(args.binary, world, log, args.gamma, Path(directory))
             if ours is None:
                 continue
-            for name, interval in {"dowise": ours, **of_causalrl(log, args.gamma)}.items():
-                found.setdefault(name, []).append((interval, world.value()))
+            points = of_causalrl(log, 1.0)
+            for name, interval in {"dowise": ours[0], **of_causalrl(log, args.gamma)}.items():
+                apart = abs(points.get(name, (ours[1],))[0] - ours[1])
+                found.setdefault(name, []).append((interval, world.value(), apart))
         for name, all_of in found.items():
-            inside = np.mean([low <= value <= high for (low, high), value in all_of])
-            width = np.mean([high - low for (low, high), _ in all_of])
-            print(f"| {horizon} | {name} | {len(all_of)} | {100 * inside:.0f} % | {width:.3f} |")
+            inside = np.mean([low <= value <= high for (low, high), value, _ in all_of])
+            width = np.mean([high - low for (low, high), _, _ in all_of])
+            print(f"| {horizon} | {name} | {len(all_of)} | {100 * inside:.0f} % | {width:.3f} | {max(of[2] for of in all_of):.3f} |")
 
 
 if __name__ == "__main__":

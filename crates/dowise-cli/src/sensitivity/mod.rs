@@ -17,6 +17,9 @@ const PRINTED: [f64; 5] = [1.0, 1.25, 1.5, 2.0, 3.0];
 /// How a yardstick compares with the tipping point: this much is the same.
 const SAME: f64 = 1.02;
 
+/// What stands for a yardstick where the log has none.
+const NO_YARDSTICK: &str = "No recorded state factor changes these odds clearly.";
+
 /// The paragraphs and the table of an answer: how much confounding and how unusual missing values could overturn it.
 pub(crate) fn section(found: Option<&Sensitivity>, points: &[TippingPoint], claim: Claim) -> String {
     let mut text = String::new();
@@ -46,22 +49,22 @@ fn confounding(found: &Sensitivity) -> String {
         several => format!("how {} were set", several.join(", ")),
     };
     let [_, opposite] = words(found.claim);
-    let yardstick = found.benchmark.as_ref().map_or(String::new(), |of| format!(" {}", yardstick(of, found)));
+    let yardstick = found.benchmark.as_ref().map_or_else(|| NO_YARDSTICK.to_owned(), |of| yardstick(of, found));
     if found.is_beyond() {
         return format!(
             "Sensitivity: an unrecorded cause of the outcome that changes the odds of {levers} up to {gamma:.0} times, given the \
-             state, does not overturn this (Γ of the marginal sensitivity model).{yardstick}"
+             state, does not overturn this (Γ of the marginal sensitivity model). {yardstick}"
         );
     }
     if gamma < WEAK_CAUSE {
         return format!(
             "Sensitivity: even a weak unrecorded cause of the outcome and of {levers} could overturn this (Γ of the marginal \
-             sensitivity model below 1.05). Compare the policy with the behaviour policy in a trial.{yardstick}"
+             sensitivity model below 1.05). Compare the policy with the behaviour policy in a trial. {yardstick}"
         );
     }
     format!(
         "Sensitivity: for the policy to be {opposite}, an unrecorded cause of the outcome must change the odds of {levers} more than \
-         {gamma:.2} times, given the state (Γ of the marginal sensitivity model).{yardstick}"
+         {gamma:.2} times, given the state (Γ of the marginal sensitivity model). {yardstick}"
     )
 }
 

@@ -42,6 +42,9 @@ impl Picture {
     }
 }
 
+/// Marks of the axis of Γ.
+const TICKS: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 10.0];
+
 const BLUE: [u8; 3] = [0, 114, 178];
 const GREEN: [u8; 3] = [0, 158, 115];
 const VERMILION: [u8; 3] = [213, 94, 0];
@@ -70,24 +73,31 @@ fn figure(world: &World, found: &Sensitivity) -> Figure {
         line("worst case", BLUE, Dash::Solid, &found.worst, [margin(Claim::Better), 0.0]),
     ];
     if (1.0..=greatest).contains(&found.gamma) {
-        let (x, y) = (found.gamma, found.behaviour);
-        let style = Style { colour: VERMILION, dash: Dash::Solid, marker: Marker::Diamond };
-        let points = vec![Point { x, y, low: y, high: y }];
-        series.push(Series { label: format!("tipping Γ = {x:.2}"), style, shape: Shape::Points, points });
+        let (x, style) = (found.gamma, |dash| Style { colour: VERMILION, dash, marker: Marker::Diamond });
+        let point = |y: f64| Point { x, y, low: y, high: y };
+        // The label stands above all curves.
+        let values = || found.worst.iter().chain(&found.best).map(|pair| pair[1]);
+        let [low, high] = [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)];
+        series.push(Series {
+            label: format!("tipping Γ = {x:.2}"),
+            style: style(Dash::Dotted),
+            shape: Shape::Band,
+            points: vec![point(found.behaviour), point(high + 0.1 * (high - low))],
+        });
+        let points = vec![point(found.behaviour)];
+        series.push(Series { label: String::new(), style: style(Dash::Solid), shape: Shape::Points, points });
     }
     let is = match found.claim {
         Claim::Better => "better",
         Claim::Worse => "worse",
     };
     Figure {
-        title: format!("{}: how much unmeasured confounding the answer survives", world.name()),
+        title: format!("{}: sensitivity to unmeasured confounding", world.name()),
         subtitle: format!(
             "Γ: an unrecorded cause changes the odds of the logged interventions at most Γ times, given the state. Below the \
              tipping point the policy is {is} than the behaviour policy; shaded: 95 % margin of the difference."
         ),
-        x: Axis {
-            label: "Γ".into(), scale: Scale::Log, ticks: Some(found.worst.iter().map(|pair| pair[0]).collect())
-        },
+        x: Axis { label: "Γ".into(), scale: Scale::Log, ticks: Some(TICKS.to_vec()) },
         y: Axis { label: "value of the policy".into(), ..Axis::default() },
         series,
     }

@@ -4,10 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::math::ln;
 use crate::offline::Episodes;
 
-/// Fewest logged steps with and without a setting, at a value of the factor and in all, for odds.
+/// Fewest logged steps with and without a setting, at a value of the factor and at the others, for odds.
 const ENOUGH: f64 = 10.0;
+
+/// Standard errors by which the odds at a value have to differ from those at the others. Of several hundred comparisons of
+/// equal odds, hardly one differs as much.
+const CLEARLY: f64 = 4.0;
 
 /// The recorded state factor that changes the odds of a logged setting of a lever the most.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,10 +51,20 @@ impl Odds {
     fn is_known(self) -> bool {
         self.with >= ENOUGH && self.without >= ENOUGH
     }
+
+    fn less(self, other: Odds) -> Odds {
+        Odds { with: self.with - other.with, without: self.without - other.without }
+    }
+
+    /// Whether the difference from other steps is more than chance (Woolf's standard error of the logarithm of the ratio).
+    fn differs(self, others: Odds) -> bool {
+        let variance = 1.0 / self.with + 1.0 / self.without + 1.0 / others.with + 1.0 / others.without;
+        ln(self.ratio() / others.ratio()).abs() > CLEARLY * variance.sqrt()
+    }
 }
 
 /// The strongest state factor for the levers that were not randomised. Values at which a setting was logged, or not
-/// logged, in fewer than ten steps are left out. `None` if nothing is left.
+/// logged, in fewer than ten steps are left out, and differences that chance may explain. `None` if nothing is left.
 pub(super) fn strongest(log: &Episodes) -> Option<Benchmark> {
     let (knowledge, all) = (log.knowledge(), log.knowledge().interventions());
     let randomised = &log.declared().randomised;
@@ -103,8 +118,9 @@ fn of_factor(
     let known: Vec<(usize, Odds)> = of_value.into_iter().enumerate().filter(|(_, odds)| odds.is_known()).collect();
     let by_ratio = |a: &&(usize, Odds), b: &&(usize, Odds)| a.1.ratio().total_cmp(&b.1.ratio());
     let (least, most) = (known.iter().min_by(by_ratio)?, known.iter().max_by(by_ratio)?);
+    let clear = |(_, odds): &&(usize, Odds)| all.less(*odds).is_known() && odds.differs(all.less(*odds));
     let apart = |odds: Odds| (odds.ratio() / all.ratio()).max(all.ratio() / odds.ratio());
-    let strong = if apart(least.1) > apart(most.1) { least } else { most };
+    let strong = known.iter().filter(clear).max_by(|a, b| apart(a.1).total_cmp(&apart(b.1)))?;
     let word = |v: usize| variable.values[v].clone();
     Some(Benchmark {
         factor: variable.name.clone(),
