@@ -1,7 +1,7 @@
 # `make check` is what has to pass before a change goes in.
 
 .PHONY: check format lint test doc program examples python slurm figures browser benchmarks faults attack identification \
-	fuzz same-bits
+	sensitivity fuzz same-bits
 
 check: format lint test doc examples python slurm
 
@@ -102,6 +102,12 @@ identification:
 		--graphs 1000 --seed 1
 	target/identification-venv/bin/python benchmarks/identification/identification.py --binary target/release/dowise \
 		--graphs 3000 --seed 3 --wide
+
+# Random logs with a hidden cause of known strength: whether worst and best cases contain the truth (docs/results.md).
+SENSITIVITY_LOGS = 1000
+SENSITIVITY_EPISODES = 1000
+sensitivity:
+	cargo run --release --locked -p dowise --example sensitivity -- $(SENSITIVITY_LOGS) $(SENSITIVITY_EPISODES)
 
 # Broken, odd and extreme inputs: docs/reference/reliability.md says what must hold for each. The same seed tries the same cases.
 FUZZ_SECONDS = 600

@@ -15,6 +15,7 @@ mod overwrite;
 mod policy_file;
 mod progress;
 mod render;
+mod sensitivity;
 mod study;
 mod table;
 mod worldfile;

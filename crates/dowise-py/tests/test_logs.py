@@ -197,8 +197,9 @@ def test_a_policy_without_overlap_is_refused_unless_the_prior_may_decide(treatme
 def test_a_recommended_plan_says_how_much_confounding_it_survives(treatment):
     safe = dowise.Log(treatment.simulate_log(300, seed=3), treatment).plan_safely(keep="mechanisms")
     assert safe.recommendation == "deploy-mean"
-    found = safe.report["sensitivity"]
+    found = safe.sensitivity
     assert found["gamma"] > 1 and next(gamma for gamma, _ in found["worst"]) == 1.0
+    assert found["claim"] == "better" and found["best"][3][1] > found["worst"][3][1] and safe.tipping_points == []
 
 
 def test_a_safe_plan_says_what_is_guaranteed(treatment, played):

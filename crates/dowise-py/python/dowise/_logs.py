@@ -291,6 +291,27 @@ class Evaluation(Answer):
         return float(self.report["model"]["by_prior"])
 
     @property
+    def difference(self) -> tuple[float, float]:
+        """Posterior interval (95 %) of the value less that of the behaviour policy."""
+        return ends(self.report["difference"])
+
+    @property
+    def sensitivity(self) -> dict[str, Any] | None:
+        """How strong an unrecorded cause of the logged interventions has to be to overturn the comparison with the
+        behaviour policy: `claim` (better, worse), the tipping point `gamma`, pairs of gamma and value in the `worst` and
+        `best` case, `behaviour`, `margin`, `levers`, and `benchmark`, the strongest recorded state factor.
+        """
+        found: dict[str, Any] | None = self.report["sensitivity"]
+        return found
+
+    @property
+    def tipping_points(self) -> list[dict[str, Any]]:
+        """The averages of missing values up to which the comparison holds: `of` (payments, next-states), `at_least` and
+        `at_most` (None: whatever they were), `recorded`, `expected`, `range`.
+        """
+        return list(self.report["tipping_points"])
+
+    @property
     def from_file(self) -> list[dict[str, str]]:
         """What the log cannot say, so that the world file's numbers were taken: what, why, which experiment would."""
         return list(self.report["from_file"])
@@ -329,6 +350,22 @@ class SafePlan(Answer):
         """The violation of an untestable assumption that would make the plan worse than the behaviour policy."""
         found = self.report["overturned_if"]
         return None if found is None else str(found)
+
+    @property
+    def sensitivity(self) -> dict[str, Any] | None:
+        """How strong an unrecorded cause of the logged interventions has to be to overturn the comparison with the
+        behaviour policy: `claim` (better, worse), the tipping point `gamma`, pairs of gamma and value in the `worst` and
+        `best` case, `behaviour`, `margin`, `levers`, and `benchmark`, the strongest recorded state factor.
+        """
+        found: dict[str, Any] | None = self.report["sensitivity"]
+        return found
+
+    @property
+    def tipping_points(self) -> list[dict[str, Any]]:
+        """The averages of missing values up to which the comparison holds: `of` (payments, next-states), `at_least` and
+        `at_most` (None: whatever they were), `recorded`, `expected`, `range`.
+        """
+        return list(self.report["tipping_points"])
 
     @property
     def recommendation(self) -> str:

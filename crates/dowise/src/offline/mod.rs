@@ -19,9 +19,9 @@ pub use assumptions::{
 };
 pub use episodes::{EpisodeError, Episodes, LeftOut};
 pub use evaluate::{
-    Bin, Calibration, Evaluation, Extrapolation, Interval, Logged, OfflineError, OfflineOptions, OfflineValue,
-    OutcomeCheck, RestsOn, Return, Robust, Sensitivity, Shortfall, Starts, Support, Unsupported, Variable, calibrate,
-    evaluate, evaluate_logged,
+    Benchmark, Bin, Calibration, Claim, Evaluation, Extrapolation, Interval, Lacking, Logged, OfflineError,
+    OfflineOptions, OfflineValue, OutcomeCheck, RestsOn, Return, Robust, Sensitivity, Shortfall, Starts, Support,
+    TippingPoint, Unsupported, Variable, calibrate, evaluate, evaluate_logged,
 };
 pub use graph_test::{Effect, GraphReport, GraphTest, RowEffect, Tested, Untested};
 pub use missingness::{MissingnessCounts, MissingnessTest};

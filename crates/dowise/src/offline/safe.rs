@@ -1,10 +1,11 @@
 //! Safe policy improvement from a log: the posterior-mean plan and the pessimistic plan against the behaviour policy.
 
-use super::assumptions::{NO_OVERLAP, of_log, of_summary, outcomes, overlap};
+use super::assumptions::{NO_OVERLAP, of_log, of_summary, outcomes, overlap, short};
 use super::evaluate::{
-    Behaviour, Followed, Interval, Logged, Model, OfflineError, OfflineOptions, OfflineValue, OutcomeCheck, Return,
-    Sensitivity, StartStates, Support, extrapolation, guaranteed, model_of, of_returns, outcome_check, sampled,
-    sensitivity, start_states, starts_of, support_of,
+    Behaviour, Claim, Difference, Followed, Interval, Lacking, Logged, Model, OfflineError, OfflineOptions,
+    OfflineValue, OutcomeCheck, Return, Sensitivity, StartStates, Support, TippingPoint, extrapolation, guaranteed,
+    model_of, of_returns, outcome_check, paired, sampled, sensitivity, start_states, starts_of, support_of,
+    tipping_points,
 };
 use super::{About, AssumptionRecord, Episodes, LogSummary, MissingnessTest, Status};
 use crate::learn::{Estimator, LearnResult, Sets};
@@ -109,6 +110,9 @@ pub struct SafePlan {
     pub tier: Option<Tier>,
     /// The violation that would overturn the recommendation, in words; `None` if none of those examined does.
     pub overturned_if: Option<String>,
+    /// How far missing values may differ from recorded ones before the recommendation would be overturned, also if it is
+    /// `sensitive`; empty if nothing is missing.
+    pub tipping_points: Vec<TippingPoint>,
     /// How strong an unrecorded cause of the logged interventions has to be to overturn the recommended plan; `None` if
     /// nothing is recommended, or if every lever was randomised.
     pub sensitivity: Option<Sensitivity>,
@@ -230,9 +234,13 @@ fn plan(
     if let Some(on) = untested.filter(|on| on.share >= NO_OVERLAP) {
         recommendation = Recommendation::NoOverlap { share: on.share };
     }
-    let mut overturned_if = None;
-    if let (Some(compared), Some(plan)) = (compared, deployed(recommendation, [&mean, &pessimistic])) {
-        overturned_if = overturned(model, plan, compared, starts, options)?;
+    let (mut overturned_if, mut tipping) = (None, Vec::new());
+    if let (Some(Compared { log, behaviour, .. }), Some(plan)) =
+        (compared, deployed(recommendation, [&mean, &pessimistic]))
+    {
+        let policy = (&plan.policy_hs[..], plan.model.mean);
+        tipping = tipping_points((log, model, behaviour), policy, Claim::Better, starts, options.prior)?;
+        overturned_if = overturned(&tipping);
         if overturned_if.is_some() {
             recommendation = Recommendation::Sensitive { to: About::Missingness };
         }
@@ -240,9 +248,9 @@ fn plan(
     let tier = tier.filter(|_| deployed(recommendation, [&mean, &pessimistic]).is_some());
     let recommended = compared.zip(deployed(recommendation, [&mean, &pessimistic]));
     let sensitivity = recommended.and_then(|(compared, plan)| {
-        let today = compared.value;
-        let margin = plan.difference.map_or(0.0, |difference| plan.model.mean - today.mean - difference.low);
-        sensitivity(compared.log, model, &plan.policy_hs, starts, (today.mean, margin.max(0.0), options.prior))
+        let (policy, behaviour, prior) = (plan.model, compared.value.mean, options.prior);
+        let found = Difference { policy, behaviour, interval: plan.difference?, prior };
+        sensitivity(compared.log, model, &plan.policy_hs, starts, found)
     });
     let is_key = |test: &MissingnessTest| !test.is_payment;
     let learns_from_incomplete = missingness.iter().any(is_key) && !model.evidence().view.knowledge.knows_mechanisms();
@@ -258,6 +266,7 @@ fn plan(
         recommendation,
         tier,
         overturned_if,
+        tipping_points: tipping,
         sensitivity,
         evidence,
     })
@@ -280,47 +289,25 @@ fn worse(checks: [LearnResult<OutcomeCheck>; 2]) -> LearnResult<OutcomeCheck> {
     Ok(if p(&pessimistic) < p(&mean) { pessimistic } else { mean })
 }
 
-/// The central 95 % of the posterior of a plan's value less that of the behaviour policy in the same world, with and
-/// without the prior.
-fn paired([plan, behaviour]: [&[f64]; 2], [of_plan, of_behaviour]: [f64; 2]) -> Interval {
-    let mut differences: Vec<f64> = plan.iter().zip(behaviour).map(|(a, b)| a - b).collect();
-    Interval::of_samples(&mut differences).stretched(of_behaviour - of_plan)
-}
-
-/// The violation of missing at random, in words, that would make a plan worse than the behaviour policy: every missing
-/// payment at one end of its range, or what follows an unrecorded next state as bad as possible.
-fn overturned(
-    model: &Model,
-    plan: &Candidate,
-    Compared { log, behaviour, .. }: Compared<'_>,
-    starts: &StartStates,
-    options: &OfflineOptions,
-) -> LearnResult<Option<String>> {
-    let mean = Estimator::Mean { prior: options.prior };
-    let gain = |model: &Model| -> LearnResult<f64> {
-        let plan = starts.mean(&model.value(mean, Followed::Policy(&plan.policy_hs))?);
-        Ok(plan - starts.mean(&model.value(mean, Followed::Logged(behaviour))?))
-    };
-    if log.unrecorded().lacks_payments() && model.expected().is_none() {
-        for (filled, amount) in model.bounding().into_iter().zip(["least", "greatest"]) {
-            if gain(filled)? <= 0.0 {
-                return Ok(Some(format!("every missing payment was the {amount} possible")));
+/// The violation of missing at random, in words, that would make a plan worse than the behaviour policy: missing payments
+/// towards one end of their range, or worse continuations where the next state was not recorded.
+fn overturned(points: &[TippingPoint]) -> Option<String> {
+    points.iter().find_map(|point| {
+        let [tipping, recorded] = [point.at_least.or(point.at_most)?, point.recorded].map(short);
+        match (point.of, point.at_least) {
+            (Lacking::Payments, Some(_)) => {
+                Some(format!("missing payments averaged less than {tipping} (recorded ones average {recorded})"))
             }
+            (Lacking::Payments, None) => {
+                Some(format!("missing payments averaged more than {tipping} (recorded ones average {recorded})"))
+            }
+            (Lacking::NextStates, Some(_)) => Some(format!(
+                "episodes whose next state was not recorded went on with less than {tipping} per stage (the plan's mean is {recorded})"
+            )),
+            // A better continuation elsewhere does not stop a recommendation.
+            (Lacking::NextStates, None) => None,
         }
-    }
-    if !log.unrecorded().dropped().is_empty() {
-        let world = log.knowledge().world();
-        let lowest = world.step_range()[0].min(if log.ends_early() { 0.0 } else { f64::INFINITY });
-        // Per stage, the plan's mean reward falls to the least possible one.
-        let per_stage = plan.model.mean / world.horizon() as f64 - lowest;
-        let lost = per_stage.max(0.0) * log.unrecorded().stages_left();
-        let less = log.share_dropped().into_iter().map(|share| share * lost).collect::<Vec<_>>();
-        if gain(&model.with_less(&less)?)? <= 0.0 {
-            let why = "the episodes whose next state was not recorded went on as badly as possible";
-            return Ok(Some(why.to_owned()));
-        }
-    }
-    Ok(None)
+    })
 }
 
 /// Restricts a recommendation to what the assumptions permit: nothing if one failed, no deployment if the check of
@@ -355,11 +342,13 @@ fn recommend(
     let surely = |plan: &Candidate| {
         plan.guaranteed.is_some_and(|bounds| bounds.low > today.guaranteed.high) && (!is_part || is_better(plan))
     };
+    // Bounds compare with all logged returns, which are not those of the part alone.
+    let tier = if is_part { Tier::Posterior } else { Tier::Guaranteed };
     if surely(mean) {
-        return (Recommendation::DeployMean, Some(Tier::Guaranteed));
+        return (Recommendation::DeployMean, Some(tier));
     }
     if surely(pessimistic) {
-        return (Recommendation::DeployPessimistic, Some(Tier::Guaranteed));
+        return (Recommendation::DeployPessimistic, Some(tier));
     }
     let probably = |plan: &Candidate| {
         // With EM, how values are missing is assumed, and nothing is guaranteed: then nothing is recommended.

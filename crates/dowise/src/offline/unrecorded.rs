@@ -77,16 +77,66 @@ impl Unrecorded {
     /// With r' the payment if it was recorded and the least possible otherwise, E[r' | row] ≤ E[r | row], however
     /// recording depends on the amount. So a lower bound on the one is a lower bound on the other.
     pub(crate) fn fill(&self, evidence: &mut Evidence, next: Option<&mut NextStateRewards>, fill: Fill) {
-        let share = match fill {
-            Fill::Least => 0,
-            Fill::Greatest => PAID_WHOLE,
-        };
+        self.fill_part(evidence, next, fill, 1.0);
+    }
+
+    /// The evidence with every missing payment this part of the way from its row's mean to one end of its range.
+    pub(crate) fn fill_part(
+        &self,
+        evidence: &mut Evidence,
+        next: Option<&mut NextStateRewards>,
+        fill: Fill,
+        part: f64,
+    ) {
         let add = |paid: &mut Payments, missing: &BTreeMap<usize, u32>| {
-            missing.iter().for_each(|(&row, &n)| paid.add_times(row, share, n));
+            let centre = paid.centre();
+            for (&row, &n) in missing {
+                let share = fill.share(paid, centre, row, part);
+                paid.add_times(row, (share * PAID_WHOLE as f64) as u128, n);
+            }
         };
         evidence.payments.iter_mut().zip(&self.payments).for_each(|(paid, missing)| add(paid, missing));
         for (term, missing) in next.into_iter().flat_map(|next| &mut next.terms).zip(&self.by_next) {
             add(&mut term.paid, missing);
         }
+    }
+
+    /// Mean amount of the missing payments this part of the way from their rows' means to one end of their ranges.
+    pub(crate) fn average(&self, evidence: &Evidence, fill: Fill, part: f64) -> f64 {
+        self.mean_missing(evidence, |paid, centre, row| fill.share(paid, centre, row, part))
+    }
+
+    /// Mean of the recorded payments of the terms that are missing, each term as often as it is missing.
+    pub(crate) fn recorded(&self, evidence: &Evidence) -> f64 {
+        self.mean_missing(evidence, |paid, centre, _| {
+            let n = paid.total() as f64;
+            // The centre has one more observation, half of it at either end.
+            if n > 0.0 { (centre * (1.0 + n) - 0.5) / n } else { centre }
+        })
+    }
+
+    /// Mean over the missing payments of an amount that is given as a share of the range, by centre and row.
+    fn mean_missing(&self, evidence: &Evidence, share: impl Fn(&Payments, f64, usize) -> f64) -> f64 {
+        let (mut sum, mut total) = (0.0, 0.0);
+        let terms = evidence.view.payments.terms.iter().zip(&evidence.payments);
+        for ((term, paid), missing) in terms.zip(&self.payments) {
+            let ([low, high], centre) = (term.range, paid.centre());
+            for (&row, &n) in missing {
+                sum += f64::from(n) * (low + (high - low) * share(paid, centre, row));
+                total += f64::from(n);
+            }
+        }
+        sum / total
+    }
+}
+
+impl Fill {
+    /// The share of the range this part of the way from a row's mean to the end.
+    fn share(self, paid: &Payments, centre: f64, row: usize, part: f64) -> f64 {
+        let end = match self {
+            Fill::Least => 0.0,
+            Fill::Greatest => 1.0,
+        };
+        (part * end + (1.0 - part) * paid.mean_at(centre, row)).clamp(0.0, 1.0)
     }
 }

@@ -14,4 +14,5 @@ mod missing;
 mod missingness;
 mod propensities;
 mod refusals;
+mod sensitivity;
 mod values;

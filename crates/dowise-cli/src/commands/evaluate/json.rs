@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use dowise::offline::fit::OpenQuestion;
-use dowise::offline::{AssumptionRecord, Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue};
+use dowise::offline::{
+    AssumptionRecord, Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue, Sensitivity, TippingPoint,
+};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -35,6 +37,12 @@ struct Values {
     for_starts: f64,
     robust: Option<Robust>,
     logged: LoggedValue,
+    /// Posterior of its value less that of the behaviour policy, 95 %.
+    difference: [f64; 2],
+    /// How much unmeasured confounding would overturn the comparison.
+    sensitivity: Option<Sensitivity>,
+    /// How far missing values may differ from recorded ones before that overturns it.
+    tipping_points: Vec<TippingPoint>,
     /// What the answer rests on, and how it came out against the log.
     #[serde(flatten)]
     record: AssumptionRecord,
@@ -143,6 +151,9 @@ pub(super) fn evaluated(
             by_propensity: r.by_propensity,
         }),
         logged: logged(&found.logged),
+        difference: ends(found.difference),
+        sensitivity: found.sensitivity.clone(),
+        tipping_points: found.tipping_points.clone(),
         record: found.record.clone(),
     };
     Evaluated {

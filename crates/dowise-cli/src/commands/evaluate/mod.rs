@@ -14,6 +14,7 @@ use dowise::offline::{Episodes, OfflineError, OfflineOptions, Starts, Support, c
 use crate::log::LogArgs;
 use crate::output::{Failure, Output, Status};
 use crate::overwrite::{Files, Overwrite};
+use crate::sensitivity::Picture;
 use crate::table::count;
 use crate::{missingness, policy_file, render, worldfile};
 
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// Plot predictions against observations (calibration), as .svg or .png; returns go into NAME-returns.
     #[arg(long, value_name = "FILE")]
     draw: Option<PathBuf>,
+    /// Plot the worst and the best value against the strength of unmeasured confounding (Γ), as .svg or .png.
+    #[arg(long, value_name = "FILE")]
+    draw_sensitivity: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
     /// Print the result as JSON.
@@ -185,6 +189,7 @@ const NAMED: usize = 10;
 
 pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     let pictures = args.draw.as_deref().map(picture::Pictures::from_name).transpose()?;
+    let picture = args.draw_sensitivity.as_deref().map(Picture::from_name).transpose()?;
     let mut files = Files::default();
     files
         .read("the world", Some(&args.world))
@@ -194,6 +199,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
     for file in pictures.iter().flat_map(picture::Pictures::files) {
         files.write("--draw", Some(file));
     }
+    files.write("--draw-sensitivity", args.draw_sensitivity.as_deref());
     args.overwrite.check(&files, output)?;
     let world = worldfile::read(&args.world)?.world;
     let world = world.map_err(|error| render::refused(&args.world.display().to_string(), &error, args.json, output))?;
@@ -206,6 +212,9 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         pictures.draw(&world, &calibration, output)?;
     }
     let refused = found.support.share > NOTABLE && !args.allow_unsupported;
+    if let Some(picture) = &picture {
+        picture.draw(&world, found.sensitivity.as_ref().filter(|_| !refused), output)?;
+    }
     if args.json {
         output.json(&json::evaluated(
             &args.log,

@@ -4,9 +4,9 @@ use dowise::World;
 use dowise::offline::fit::OpenQuestion;
 use dowise::offline::{Episodes, Evaluation, Interval, Logged, OfflineOptions, OfflineValue, Robust, Support};
 
-use crate::assumptions;
 use crate::output::Output;
 use crate::table::{self, Align, Amounts, count};
+use crate::{assumptions, sensitivity};
 
 /// Episodes below which the doubly robust interval is not to be relied on.
 const FEW: f64 = 30.0;
@@ -50,6 +50,10 @@ pub(super) fn report(
     notes.extend(about_starts(both, found));
     for note in notes {
         text += &format!("\n{}\n", table::wrapped(&note));
+    }
+    if let Some(claim) = found.claim() {
+        let overturned = sensitivity::section(found.sensitivity.as_ref(), &found.tipping_points, claim);
+        text += &if overturned.is_empty() { overturned } else { format!("\n{overturned}") };
     }
     text
 }

@@ -42,6 +42,10 @@ pub(crate) struct Args {
     /// Write the recommended policy of a safe plan.
     #[arg(long, value_name = "POLICY.json", requires = "safe")]
     policy: Option<PathBuf>,
+    /// Plot the worst and the best value of the recommended plan against the strength of unmeasured confounding (Γ), as .svg
+    /// or .png.
+    #[arg(long, value_name = "FILE", requires = "safe")]
+    draw_sensitivity: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
     #[command(flatten, next_help_heading = "Safe plans")]
@@ -85,7 +89,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Status, Failure> {
         .read("--from", args.from.as_deref())
         .read("--map", args.reading.map())
         .read("the evidence", evidence.as_deref())
-        .write("--policy", args.policy.as_deref());
+        .write("--policy", args.policy.as_deref())
+        .write("--draw-sensitivity", args.draw_sensitivity.as_deref());
     args.overwrite.check(&files, output)?;
     if args.safe {
         return safe::run(&args, &world, &source.text, output);

@@ -5,8 +5,8 @@ use std::path::Path;
 use dowise::World;
 use dowise::offline::fit::{FitError, NotFitted, OpenQuestion, fingerprint_in, not_fitted_in, read_summary};
 use dowise::offline::{
-    AssumptionRecord, Candidate, OfflineOptions, Recommendation, SafePlan, Sensitivity, Tier, plan_from_evidence,
-    plan_safely,
+    AssumptionRecord, Candidate, Claim, OfflineOptions, Recommendation, SafePlan, Sensitivity, Tier, TippingPoint,
+    plan_from_evidence, plan_safely,
 };
 use dowise_study::{MOST_TEXT, read_text_file};
 use serde::Serialize;
@@ -17,12 +17,13 @@ use super::super::fit::evidence_file;
 use super::Args;
 use crate::output::{Failure, Output, Status};
 use crate::table::{self, Align, Amounts, count};
-use crate::{assumptions, missingness, naming, policy_file};
+use crate::{assumptions, missingness, naming, policy_file, sensitivity};
 
 /// Differences printed unless all are asked for.
 const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> Result<Status, Failure> {
+    let picture = args.draw_sensitivity.as_deref().map(sensitivity::Picture::from_name).transpose()?;
     let options = args.reading.options(world);
     let (world, plan, episodes, from_file, mut warnings) = match &args.from {
         Some(log) => {
@@ -85,6 +86,9 @@ pub(super) fn run(args: &Args, world: &World, source: &str, output: &Output) -> 
             Recommendation::NothingToCompare => "; there is nothing to compare it with",
         };
         output.talk(format_args!("wrote {} ({name}{but})", file.display()));
+    }
+    if let Some(picture) = &picture {
+        picture.draw(&world, plan.sensitivity.as_ref(), output)?;
     }
     if args.json {
         output.json(&in_json(&world, &plan, &options, from_file, warnings))?;
@@ -201,7 +205,7 @@ fn text(
     for question in from_file {
         text += &format!("{}\n", table::wrapped(&report::not_from_the_log(question)));
     }
-    text += &plan.sensitivity.as_ref().map_or(String::new(), |found| table::wrapped(&in_words(found)) + "\n");
+    text += &sensitivity::section(plan.sensitivity.as_ref(), &plan.tipping_points, Claim::Better);
     let support = &plan.recommended().support;
     if support.share > NOTABLE {
         for line in evaluate::unsupported(support) {
@@ -220,28 +224,6 @@ fn text(
         text += &format!("{}\n", table::wrapped(&note));
     }
     text + &differences(world, plan, all, output)
-}
-
-/// Γ below which a recommendation does not survive even a weak unrecorded cause.
-const WEAK_CAUSE: f64 = 1.05;
-
-/// How much unmeasured confounding the recommendation survives.
-fn in_words(found: &Sensitivity) -> String {
-    let gamma = (100.0 * found.gamma).floor() / 100.0;
-    if found.is_beyond() {
-        return format!(
-            "Sensitivity: an unrecorded cause that changes the odds of the logged interventions up to {gamma:.0} times does not overturn this."
-        );
-    }
-    if gamma < WEAK_CAUSE {
-        return "Sensitivity: even a weak unrecorded cause of the logged interventions and the outcome could overturn this (Γ of the \
-                marginal sensitivity model below 1.05). Compare the plan with the behaviour policy in a trial."
-            .to_owned();
-    }
-    format!(
-        "Sensitivity: an unrecorded cause of the outcome that changes the odds of the logged interventions more than {gamma:.2} times \
-         could overturn this (Γ of the marginal sensitivity model)."
-    )
 }
 
 /// What to do, in one sentence.
@@ -408,6 +390,8 @@ struct Safe {
     overturned_if: Option<String>,
     /// How much unmeasured confounding would overturn it.
     sensitivity: Option<Sensitivity>,
+    /// How far missing values may differ from recorded ones before that overturns it.
+    tipping_points: Vec<TippingPoint>,
     /// Episodes more that would show that a plan is better.
     more_episodes: Option<f64>,
     mean: Plan,
@@ -483,6 +467,7 @@ fn in_json(
         tier: plan.tier,
         overturned_if: plan.overturned_if.clone(),
         sensitivity: plan.sensitivity.clone(),
+        tipping_points: plan.tipping_points.clone(),
         more_episodes,
         mean: of(&plan.mean),
         pessimistic: of(&plan.pessimistic),

@@ -381,7 +381,7 @@ fn lacking(all: &[Identified]) -> Option<String> {
 }
 
 /// Formats four significant digits, at most six decimals.
-pub(super) fn short(x: f64) -> String {
+pub(crate) fn short(x: f64) -> String {
     let scientific = format!("{x:.3e}");
     let exponent: i32 = scientific.rsplit('e').next().and_then(|e| e.parse().ok()).unwrap_or(0);
     format!("{x:.*}", (3 - exponent).clamp(0, 6) as usize)

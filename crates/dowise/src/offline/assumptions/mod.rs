@@ -13,7 +13,7 @@ pub use self::identification::{Identification, Identified};
 
 use self::assignment::{confounding, propensities};
 use self::checks::{endings, excluded, forms, graph, markov, missingness, reproduced, stationarity, world_file};
-pub(crate) use self::checks::{outcomes, overlap};
+pub(crate) use self::checks::{outcomes, overlap, short};
 use self::identification::identified;
 use super::evaluate::Logged;
 use super::fit::RandomisedOnly;

@@ -4,6 +4,7 @@ mod behaviour;
 mod calibration;
 mod extrapolation;
 mod interval;
+mod missing;
 mod model;
 mod model_error;
 mod outcomes;
@@ -18,18 +19,20 @@ pub use behaviour::Return;
 pub use calibration::{Bin, Calibration, Variable, calibrate};
 pub use extrapolation::{Extrapolation, RestsOn};
 pub use interval::Interval;
+pub use missing::{Lacking, TippingPoint};
 pub use outcomes::{OutcomeCheck, Shortfall};
 pub use robust::Robust;
-pub use sensitivity::Sensitivity;
+pub use sensitivity::{Benchmark, Claim, Sensitivity};
 pub use start::Starts;
 pub use support::{Support, Unsupported};
 
 pub(crate) use behaviour::{Behaviour, possible};
 pub(crate) use extrapolation::{Projection, extrapolation};
 pub(crate) use interval::moments;
+pub(crate) use missing::tipping_points;
 pub(crate) use model::{Followed, Model};
 pub(crate) use outcomes::outcome_check;
-pub(crate) use sensitivity::sensitivity;
+pub(crate) use sensitivity::{Difference, sensitivity};
 pub(crate) use start::StartStates;
 
 use std::ops::RangeInclusive;
@@ -132,9 +135,24 @@ pub struct Evaluation {
     pub logged: Logged,
     /// Whether the log covers the rows that the policy needs (overlap).
     pub support: Support,
+    /// Posterior (95 %) of its value less that of the behaviour policy, world by world.
+    pub difference: Interval,
+    /// How strong an unrecorded cause of the logged interventions has to be to overturn "better (or worse) than the
+    /// behaviour policy"; `None` if an assumption failed, or if every lever was randomised.
+    pub sensitivity: Option<Sensitivity>,
+    /// How far missing values may differ from recorded ones before this could be overturned; empty if none is missing
+    /// or an assumption failed.
+    pub tipping_points: Vec<TippingPoint>,
     /// The assumptions behind these values, and whether the log contradicts them.
     #[serde(flatten)]
     pub record: AssumptionRecord,
+}
+
+impl Evaluation {
+    /// Whether the policy is better or worse than the behaviour policy by the model; `None` if that has no value.
+    pub fn claim(&self) -> Option<Claim> {
+        self.logged.model.map(|today| Claim::of(self.model.mean - today.mean))
+    }
 }
 
 /// Why off-policy evaluation fails.
@@ -182,21 +200,42 @@ pub fn evaluate(log: &Episodes, policy_hs: &[Action], options: &OfflineOptions) 
             robust::robust(log, policy_hs, &behaviour, &starts, of_model)?
         }
     };
-    let logged = logged(log, &model, &behaviour, &starts, options)?;
+    let (by_model, samples) = sampled(&model, who, &starts, options)?;
+    let (today, of_today) = sampled(&model, Followed::Logged(&behaviour), &starts, options)?;
+    let difference = paired([&samples, &of_today], [by_model.by_prior, today.by_prior]);
+    let logged = Logged { returns: Return::new(log, of_returns(options)), model: Some(today) };
     let support = support_of(&model, policy_hs, &starts, options);
     let mut record = assumptions::of_log(log, &logged);
     let beyond = extrapolation(log, &model, policy_hs, &starts, options.seed);
     record.push(assumptions::overlap(&support, Some(&beyond)));
     record.push(assumptions::outcomes(&outcome_check(log, &model, policy_hs)?));
+    let (mut sensitive, mut missing) = (None, Vec::new());
+    if record.failed().is_none() {
+        let (policy, prior) = (by_model.mean, options.prior);
+        let found = Difference { policy: by_model, behaviour: today.mean, interval: difference, prior };
+        sensitive = sensitivity(log, &model, policy_hs, &starts, found);
+        let claim = Claim::of(policy - today.mean);
+        missing = tipping_points((log, &model, &behaviour), (policy_hs, policy), claim, &starts, prior)?;
+    }
     Ok(Evaluation {
-        model: by_model(&model, who, &starts, options)?,
+        model: by_model,
         guaranteed,
         for_starts: for_starts.unwrap_or(0.0),
         robust,
         logged,
         support,
+        difference,
+        sensitivity: sensitive,
+        tipping_points: missing,
         record,
     })
+}
+
+/// The central 95 % of the posterior of a policy's value less that of the behaviour policy in the same world, with and
+/// without the prior.
+pub(crate) fn paired([policy, behaviour]: [&[f64]; 2], [of_policy, of_behaviour]: [f64; 2]) -> Interval {
+    let mut differences: Vec<f64> = policy.iter().zip(behaviour).map(|(a, b)| a - b).collect();
+    Interval::of_samples(&mut differences).stretched(of_behaviour - of_policy)
 }
 
 /// The value of the behaviour policy.

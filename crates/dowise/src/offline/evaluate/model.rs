@@ -83,6 +83,14 @@ impl Model {
         Model::with(evidence, next.map(Arc::new), None, delta)
     }
 
+    /// The model with every missing payment this part of the way from its row's mean to one end of its range.
+    pub(crate) fn with_part_of_payments(&self, unrecorded: &Unrecorded, fill: Fill, part: f64) -> LearnResult<Model> {
+        let mut evidence = self.evidence().clone();
+        let mut next = self.next_state_rewards.as_ref().map(|next| NextStateRewards::clone(next));
+        unrecorded.fill_part(&mut evidence, next.as_mut(), fill, part);
+        Model::with(evidence, next.map(Arc::new), None, 0.1)
+    }
+
     /// The models that bound every way in which payments may be missing; this one if none is.
     pub(crate) fn bounding(&self) -> [&Model; 2] {
         self.filled.as_deref().map_or([self, self], |[least, greatest]| [least, greatest])
