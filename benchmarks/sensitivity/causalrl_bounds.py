@@ -7,7 +7,8 @@ A hidden cause u, drawn anew in every step, multiplies or divides the odds of th
 the state. It acts on rewards in every second log, and on next states in the others. The policy always treats. Of
 causalrl it uses `msm_stratified_bounds` for one step and `msm_per_step_bounds` for several, once with the propensity
 of the step and once with the product of the propensities so far, always among the episodes that followed the policy
-so far. None of the intervals has a margin for chance. The last column is the largest difference of the point estimates (Γ = 1). The truth is computed here with numpy.
+so far. None of the intervals has a margin for chance. The last column is the largest difference of the point
+estimates (Γ = 1). The truth is computed here with numpy.
 """
 
 import argparse
@@ -140,7 +141,8 @@ def main():
         for name, all_of in found.items():
             inside = np.mean([low <= value <= high for (low, high), value, _ in all_of])
             width = np.mean([high - low for (low, high), _, _ in all_of])
-            print(f"| {horizon} | {name} | {len(all_of)} | {100 * inside:.0f} % | {width:.3f} | {max(of[2] for of in all_of):.3f} |")
+            apart = max(of[2] for of in all_of)
+            print(f"| {horizon} | {name} | {len(all_of)} | {100 * inside:.0f} % | {width:.3f} | {apart:.3f} |")
 
 
 if __name__ == "__main__":

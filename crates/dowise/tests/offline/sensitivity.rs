@@ -130,7 +130,7 @@ fn the_yardstick_is_the_strongest_odds_ratio_of_a_recorded_factor() {
     }
     let benchmark = |randomised: &[&str]| {
         let log = read_log_of(&of, text.clone(), &["rewards"], randomised);
-        let found = evaluate(&log, &always(&of, of.interventions().count() as u64 - 1), &quick()).unwrap();
+        let found = evaluate(&log, &always(&of, of.interventions().count() - 1), &quick()).unwrap();
         found.sensitivity.unwrap_or_else(|| panic!("{:?}", found.record.failed())).benchmark
     };
     let found = benchmark(&[]).unwrap();
