@@ -179,8 +179,10 @@ pub(super) fn size(knowledge: &Knowledge, part: Part) -> usize {
 pub(super) struct Steps<'a> {
     pub(super) now: &'a Observation<'a>,
     pub(super) before: Option<&'a Observation<'a>>,
-    /// The episode, from 1.
+    /// The episode, from 1 in the order in which they were added.
     pub(super) episode: u64,
+    /// Its place in the log, from 1 in order of first appearance.
+    pub(super) place: u64,
     /// Whether the levers were set by a draw, if recorded.
     pub(super) randomised: Option<bool>,
 }
@@ -189,7 +191,7 @@ pub(super) struct Steps<'a> {
 pub(super) fn class(
     knowledge: &Knowledge,
     part: Part,
-    Steps { now: seen, before, episode, randomised }: Steps<'_>,
+    Steps { now: seen, before, place, randomised, .. }: Steps<'_>,
 ) -> u32 {
     match part {
         Part::Stage => (seen.stage() * size(knowledge, part) / knowledge.horizon()) as u32,
@@ -208,7 +210,7 @@ pub(super) fn class(
         }
         Part::Next(i) => seen.next_value(knowledge.state_space(), i).map_or(MISSING, |value| value as u32),
         Part::Previous(id) => before.map_or(MISSING, |before| before.values()[id.ix()]),
-        Part::Period => episode.max(1).ilog2().min(MOST_PERIODS as u32 - 1),
+        Part::Period => place.max(1).ilog2().min(MOST_PERIODS as u32 - 1),
         Part::Randomised => randomised.map_or(MISSING, u32::from),
     }
 }

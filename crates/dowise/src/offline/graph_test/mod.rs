@@ -150,6 +150,10 @@ impl GraphTest {
             }
         }
         self.episodes += 1;
+        // Readers hand on an episode when it ends, so one whose end is missing comes late. Who does not number episodes
+        // gives 0 to all.
+        let place = steps.first().map_or(0, |step| step.episode);
+        let place = if place == 0 { self.episodes } else { place + 1 };
         let mut last: Option<&LogStep<'_>> = None;
         for step in steps.iter().filter(|step| step.weight > 0) {
             self.steps += 1;
@@ -158,7 +162,7 @@ impl GraphTest {
             let before = last.map(|last| &last.observation).filter(|before| before.stage() + 1 == now.stage());
             let mut complete = true;
             for panel in &mut self.panels {
-                let seen = Steps { now, before, episode: self.episodes, randomised: step.randomised };
+                let seen = Steps { now, before, episode: self.episodes, place, randomised: step.randomised };
                 complete &= panel.add(&self.knowledge, seen, step.weight);
             }
             self.incomplete_steps += u64::from(!complete);
