@@ -125,12 +125,21 @@ fn missing(point: &TippingPoint, claim: Claim) -> String {
             let bounds = bounds.join(" and ");
             format!("Missing payments: by the model the policy is {is} as long as they average {bounds} ({recorded}).")
         }
+        Lacking::UnseenRewards => {
+            let bounds: Vec<String> = bounds.iter().map(|&(word, x)| format!("{word} {}", show(x))).collect();
+            format!(
+                "Rewards without data: by the model the policy is {is} as long as the rewards of combinations that no logged step \
+                 shows average {} (the model expects {}).",
+                bounds.join(" and "),
+                show(point.expected)
+            )
+        }
         Lacking::NextStates => {
             let recorded = show(point.recorded);
             if bounds.is_empty() {
                 let [low, high] = point.range.map(show);
                 return format!(
-                    "Dropout: by the model the policy is {is} even if what followed unrecorded next states was the least or the \
+                    "Dropout: by the model the policy is {is} even if what followed where episodes stopped was the least or the \
                      greatest possible, {low} or {high} per stage (the model expects {recorded})."
                 );
             }
@@ -142,7 +151,7 @@ fn missing(point: &TippingPoint, claim: Claim) -> String {
             };
             let bounds = bounds.iter().map(bound).collect::<Vec<_>>().join(" and ");
             format!(
-                "Dropout: by the model the policy is {is} as long as what followed unrecorded next states averages {bounds} (the \
+                "Dropout: by the model the policy is {is} as long as what followed where episodes stopped averages {bounds} (the \
                  model expects {recorded})."
             )
         }

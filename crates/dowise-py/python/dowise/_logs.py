@@ -306,8 +306,8 @@ class Evaluation(Answer):
 
     @property
     def tipping_points(self) -> list[dict[str, Any]]:
-        """The averages of missing values up to which the comparison holds: `of` (payments, next-states), `at_least` and
-        `at_most` (None: whatever they were), `recorded`, `expected`, `range`.
+        """The averages of missing values up to which the comparison holds: `of` (payments, next-states,
+        unseen-rewards), `at_least` and `at_most` (None: whatever they were), `recorded`, `expected`, `range`.
         """
         return list(self.report["tipping_points"])
 
@@ -362,8 +362,8 @@ class SafePlan(Answer):
 
     @property
     def tipping_points(self) -> list[dict[str, Any]]:
-        """The averages of missing values up to which the comparison holds: `of` (payments, next-states), `at_least` and
-        `at_most` (None: whatever they were), `recorded`, `expected`, `range`.
+        """The averages of missing values up to which the comparison holds: `of` (payments, next-states,
+        unseen-rewards), `at_least` and `at_most` (None: whatever they were), `recorded`, `expected`, `range`.
         """
         return list(self.report["tipping_points"])
 

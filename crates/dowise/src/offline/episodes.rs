@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::assumptions::Declared;
+use super::censoring::{Censoring, CensoringCounts};
 use super::fit::{Experiments, Fitting, Incomplete};
 use super::graph_test::GraphTest;
 use super::missingness::{MissingnessCounts, MissingnessTest};
@@ -58,6 +59,7 @@ pub struct Episodes {
     experiments: Option<Experiments>,
     /// Interventions by state, with their propensities.
     propensities: PropensityCounts,
+    censoring: CensoringCounts,
     /// Whether an episode ended before the horizon.
     terminates: bool,
     /// How many episodes had this content.
@@ -156,6 +158,7 @@ impl Episodes {
             declared: Declared::default(),
             experiments: None,
             propensities: PropensityCounts::new(knowledge),
+            censoring: CensoringCounts::new(knowledge),
             terminates: false,
             copies: HashMap::new(),
             arrival: knowledge.world().arrival(),
@@ -279,6 +282,7 @@ impl Episodes {
             let last = observation.stage() + 1 == self.view.layout.horizon;
             self.left_out.without_next += u64::from(!last && observation.next_state().is_none());
         }
+        self.censoring.add(steps);
         let episode = Episode { first: at, n: steps.len(), weight: first.weight, fold: fold as u32, end };
         let early = steps.last().is_some_and(|s| s.observation.stage() + 1 < self.view.layout.horizon);
         self.terminates |= early && end == Some(End::Terminated);
@@ -335,6 +339,11 @@ impl Episodes {
     /// Missing payments and next states, by row.
     pub(crate) fn unrecorded(&self) -> &Unrecorded {
         &self.unrecorded
+    }
+
+    /// Whether episodes stop without an end, and whether that depends on what happened.
+    pub(crate) fn censoring(&self) -> Censoring {
+        self.censoring.test()
     }
 
     /// Share of steps without a next state, `[state][joint key values]`.

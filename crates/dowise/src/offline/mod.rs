@@ -1,6 +1,7 @@
 //! Offline analysis of a log: fit, graph and missingness tests, off-policy evaluation, safe policy improvement.
 
 mod assumptions;
+mod censoring;
 mod contingency;
 mod episodes;
 mod evaluate;

@@ -240,9 +240,14 @@ fn plan(
     {
         let policy = (&plan.policy_hs[..], plan.model.mean);
         tipping = tipping_points((log, model, behaviour), policy, Claim::Better, starts, options.prior)?;
-        overturned_if = overturned(&tipping);
-        if overturned_if.is_some() {
-            recommendation = Recommendation::Sensitive { to: About::Missingness };
+        if let Some((of, why)) = overturned(&tipping) {
+            let to = match of {
+                Lacking::UnseenRewards => About::Overlap,
+                Lacking::NextStates if log.censoring().depends_on.is_some() => About::Censoring,
+                Lacking::Payments | Lacking::NextStates => About::Missingness,
+            };
+            recommendation = Recommendation::Sensitive { to };
+            overturned_if = Some(why);
         }
     }
     let tier = tier.filter(|_| deployed(recommendation, [&mean, &pessimistic]).is_some());
@@ -291,8 +296,8 @@ fn worse(checks: [LearnResult<OutcomeCheck>; 2]) -> LearnResult<OutcomeCheck> {
 
 /// The violation of missing at random, in words, that would make a plan worse than the behaviour policy: missing payments
 /// towards one end of their range, or worse continuations where the next state was not recorded.
-fn overturned(points: &[TippingPoint]) -> Option<String> {
-    points.iter().find_map(|point| {
+fn overturned(points: &[TippingPoint]) -> Option<(Lacking, String)> {
+    let words = |point: &TippingPoint| {
         let [tipping, recorded] = [point.at_least.or(point.at_most)?, point.recorded].map(short);
         match (point.of, point.at_least) {
             (Lacking::Payments, Some(_)) => {
@@ -302,12 +307,16 @@ fn overturned(points: &[TippingPoint]) -> Option<String> {
                 Some(format!("missing payments averaged more than {tipping} (recorded ones average {recorded})"))
             }
             (Lacking::NextStates, Some(_)) => Some(format!(
-                "episodes whose next state was not recorded went on with less than {tipping} per stage (the plan's mean is {recorded})"
+                "episodes that stopped before the horizon went on with less than {tipping} per stage (the plan's mean is {recorded})"
             )),
-            // A better continuation elsewhere does not stop a recommendation.
-            (Lacking::NextStates, None) => None,
+            // A better continuation or reward elsewhere does not stop a recommendation.
+            (Lacking::NextStates | Lacking::UnseenRewards, None) => None,
+            (Lacking::UnseenRewards, Some(_)) => Some(format!(
+                "rewards of combinations that no logged step shows averaged less than {tipping} (the model expects {recorded})"
+            )),
         }
-    })
+    };
+    points.iter().find_map(|point| Some((point.of, words(point)?)))
 }
 
 /// Restricts a recommendation to what the assumptions permit: nothing if one failed, no deployment if the check of

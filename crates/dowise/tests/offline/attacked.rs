@@ -172,6 +172,95 @@ fn a_rare_reward_is_not_mistaken_for_a_wrong_model() {
     assert!(refused <= 2, "{refused} of 40 right models were refused at level 0.01");
 }
 
+#[test]
+fn ends_that_the_lever_causes_and_that_look_like_dropout_do_not_decide() {
+    // x pays more at once and ends the episode; the log has no end, as if only the recording had stopped.
+    let read_as = world(
+        "dowise = 1\nhorizon = 3\n[state.s]\nvalues = 2\nscope = [\"s\"]\nstart = [0.5, 0.5]\n[lever.x]\nvalues = 2\n\
+         [key.y]\nvalues = 2\nparents = [\"s\", \"x\"]\nlearn = \"table\"\n[reward.r]\nscope = [\"y\"]\nvalue = [0, 1]\n\
+         [interventions]\nset = \"all\"\n",
+    );
+    let log = |rates: [f64; 2], seed: u64| {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut text = "episode,stage,s,x,y,next.s\n".to_owned();
+        for episode in 0..800 {
+            let mut s = u8::from(rng.random_bool(0.5));
+            for stage in 1..=3 {
+                let x = usize::from(rng.random_bool(0.4));
+                let y = u8::from(rng.random_bool([0.5, 0.65][x]));
+                let next = u8::from(rng.random_bool([0.3, 0.7][usize::from(s)]));
+                text += &format!("{episode},{stage},{s},{x},{y},{next}\n");
+                s = next;
+                if rng.random_bool(rates[x]) {
+                    break;
+                }
+            }
+        }
+        read_log(&read_as, text, &["rewards"])
+    };
+    for seed in 0..5 {
+        let ends = plan(&log([0.04, 0.43], seed));
+        assert_eq!(ends.recommendation, Recommendation::Sensitive { to: About::Censoring }, "seed {seed}");
+        let said = &ends.record.about(About::Censoring).unwrap().statement;
+        assert!(said.contains("whether an episode stops depends on x"), "{said}");
+    }
+    // Recording that stops by chance is no obstacle, and the answer says what it assumes.
+    let stops = plan(&log([0.2, 0.2], 9));
+    assert!(deploys(&stops), "{:?} {:?}", stops.recommendation, stops.overturned_if);
+    let said = &stops.record.about(About::Censoring).unwrap().statement;
+    assert!(said.contains("episodes stop before the horizon") && said.contains("depends on none of 3"), "{said}");
+    assert_eq!(stops.record.about(About::Sampling).unwrap().status, Status::Assumed);
+}
+
+#[test]
+fn an_effect_two_steps_later_contradicts_the_markov_property() {
+    let read_as = world(
+        "dowise = 1\nhorizon = 4\n[state.s]\nvalues = 6\nscope = [\"s\"]\n[lever.x]\nvalues = 2\n[key.y]\nvalues = 2\n\
+         parents = [\"x\"]\nlearn = \"table\"\n[reward.r]\nscope = [\"y\"]\nvalue = [0, 1]\n[interventions]\nset = \"all\"\n",
+    );
+    for seed in 0..3 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut text = "episode,stage,s,x,y,next.s\n".to_owned();
+        for episode in 0..1500 {
+            let (mut s, mut before) = (rng.random_range(0..6), [0; 2]);
+            for stage in 1..=4 {
+                let x = usize::from(rng.random_bool(0.3));
+                let y = u8::from(rng.random_bool(0.55 + 0.15 * x as f64 - 0.5 * f64::from(u8::from(before[1] == 1))));
+                let next = rng.random_range(0..6);
+                text += &format!("{episode},{stage},{s},{x},{y},{next}\n");
+                (s, before) = (next, [x, before[0]]);
+            }
+        }
+        let plan = plan(&read_log(&read_as, text, &["rewards"]));
+        let markov = plan.record.about(About::Markov).unwrap();
+        assert_eq!(markov.status, Status::Failed, "seed {seed}: {}", markov.statement);
+        assert!(matches!(plan.recommendation, Recommendation::Refused { .. }));
+    }
+}
+
+#[test]
+fn a_reward_that_no_step_shows_does_not_decide() {
+    // Setting x sometimes brings y = 2, which costs 150; this log has none of it.
+    let read_as = world(
+        "dowise = 1\nhorizon = 1\n[lever.x]\nvalues = 2\n[key.y]\nvalues = 3\nparents = [\"x\"]\nlearn = \"table\"\n\
+         [reward.r]\nscope = [\"y\"]\nrange = [-150, 1]\nlearn = true\n[interventions]\nset = \"all\"\n",
+    );
+    let log = |shows: bool| {
+        let row = |episode: u64, rng: &mut ChaCha8Rng| {
+            let x = rng.random_range(0..2);
+            let y = u8::from(rng.random_bool([0.4, 0.7][x]));
+            // Elsewhere it is known to be harmless.
+            let y = if shows && episode % 50 == 0 { 2 } else { y };
+            format!("1,{x},{y},{}", [0.0, 1.0, 0.5][usize::from(y)])
+        };
+        log_of(&read_as, "stage,x,y,reward.r", 1000, 7, row)
+    };
+    let unseen = plan(&log(false));
+    assert_eq!(unseen.recommendation, Recommendation::Sensitive { to: About::Overlap });
+    assert!(unseen.overturned_if.as_ref().unwrap().contains("no logged step shows"), "{:?}", unseen.overturned_if);
+    assert!(deploys(&plan(&log(true))), "with data for every row the plan is recommended");
+}
+
 fn yes(rng: &mut ChaCha8Rng, p: f64) -> &'static str {
     if rng.random_bool(p) { "yes" } else { "no" }
 }

@@ -282,8 +282,8 @@ fn without_a_hidden_cause_randomised_rows_rarely_differ() {
     assert!(wrong <= 7, "{wrong} of 200");
     let plan = plan_safely(&read(&world, &practice.log(3000, 1)), &quick()).unwrap();
     let found = about(&plan, About::Confounding);
-    assert_eq!(found.status, Status::Passed, "{}", found.statement);
-    assert!(found.statement.contains("were compared") && found.statement.contains("does not prove"), "{found:?}");
+    assert_eq!(found.status, Status::Assumed, "{}", found.statement);
+    assert!(found.statement.contains("were compared") && found.statement.contains("proves nothing"), "{found:?}");
     let only = compare(&world, &practice.log(150, 1).replace(",no\n", ",yes\n"));
     assert!(only.confounding.is_empty() && only.confounding_untested.is_empty(), "there is nothing to compare");
 }

@@ -95,7 +95,9 @@ fn against_logged(amounts: Amounts, found: &Evaluation, sure: &str) -> Option<St
         format!("The policy is worse than the behaviour policy (confidence {sure}); the model expects {by} less.")
     } else {
         let by = amounts.show(by);
-        format!("The model expects {by} {word} than the behaviour policy; neither is better at confidence {sure}.")
+        format!(
+            "The model expects {by} {word} than the behaviour policy. Neither is guaranteed to be better (confidence {sure})."
+        )
     })
 }
 

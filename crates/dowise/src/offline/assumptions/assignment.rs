@@ -23,7 +23,7 @@ pub(super) fn confounding(knowledge: &Knowledge, declared: &Declared, check: Opt
                       is then learned from the randomised rows only; or leave out the other rows";
         return Assumption { about, status: Status::Failed, statement, remedy: remedy.to_owned() };
     }
-    let (compared, is_sharp) = compared(check);
+    let compared = compared(check);
     let only = declared.randomised_only.as_ref().map_or(String::new(), from_randomised);
     let levers: Vec<&str> = knowledge.levers().iter().map(|&id| knowledge.variable(id).name.as_str()).collect();
     let free: Vec<&str> = levers.into_iter().filter(|name| !declared.randomised.iter().any(|r| r == name)).collect();
@@ -41,7 +41,7 @@ pub(super) fn confounding(knowledge: &Knowledge, declared: &Declared, check: Opt
         return Assumption { about, status: Status::Assumed, statement, remedy: String::new() };
     }
     let others = if adjusted.is_empty() && only.is_empty() { "No" } else { "No other" };
-    let cannot = if compared.is_empty() { " No log can show this." } else { "" };
+    let cannot = if compared.is_empty() && only.is_empty() { " No log can show this." } else { "" };
     let statement = format!(
         "{others} cause of the outcome that is missing in the log or the graph affected how {} was set. \
          {between}{cannot}{adjusted}{only}{compared}",
@@ -49,29 +49,30 @@ pub(super) fn confounding(knowledge: &Knowledge, declared: &Declared, check: Opt
     );
     let remedy =
         "if a lever was randomised, pass --randomised; if not, declare its hidden causes in the world file".to_owned();
-    let status = if is_sharp { Status::Passed } else { Status::Assumed };
-    Assumption { about, status, statement, remedy }
+    Assumption { about, status: Status::Assumed, statement, remedy }
 }
 
-/// What the comparison of randomised and other steps shows, in words, and whether every test of it is sharp.
-fn compared(check: Option<&MarkovCheck>) -> (String, bool) {
-    let Some(MarkovCheck { tested, weak, .. }) = check else { return (String::new(), false) };
+/// What the comparison of randomised and other steps shows, in words; empty if the log does not have both.
+fn compared(check: Option<&MarkovCheck>) -> String {
+    let Some(MarkovCheck { tested, weak, .. }) = check else { return String::new() };
+    const DRAWN: &str = " In the rows with `randomised`, a draw that depends on recorded variables only set all levers; \
+                         no log can show that.";
     if *tested == 0 {
-        return (format!(" Randomised and other rows say too little about this: {weak}."), false);
+        return format!("{DRAWN} Randomised and other rows say too little about confounding: {weak}.");
     }
-    let (status, rest) = sharpness(weak);
-    let words = format!(
-        " Randomised and other rows were compared: given its parents, none of {tested} outcomes differs at level \
-         {MARKOV_LEVEL}{rest}. This does not prove it."
-    );
-    (words, status == Status::Passed)
+    let (_, rest) = sharpness(weak);
+    format!(
+        "{DRAWN} Randomised and other rows were compared: given its parents, none of {tested} outcomes differs at level \
+         {MARKOV_LEVEL}{rest}. This proves nothing."
+    )
 }
 
 fn from_randomised(only: &RandomisedOnly) -> String {
     let (levers, variables) = (and(&only.levers), and(&only.variables));
     format!(
         " Declared hidden causes act on {levers} and on {variables}. What {levers} does to {variables} is learned from \
-         randomised rows only; which rows are randomised depends on recorded variables only."
+         randomised rows only, in which a draw set all levers. Which rows are randomised depends on recorded variables \
+         only. No log can show this."
     )
 }
 

@@ -196,6 +196,11 @@ pub(super) fn excluded([rows, of]: [u64; 2]) -> Option<Assumption> {
     })
 }
 
+/// The earlier steps that the test of the Markov property uses.
+fn steps_before(knowledge: &Knowledge) -> &'static str {
+    if knowledge.horizon() > 2 { "the two steps before" } else { "the previous step" }
+}
+
 /// Whether an effect comes a step later, or a lasting hidden trait of an episode acts on several steps.
 pub(super) fn markov(knowledge: &Knowledge, check: Option<&MarkovCheck>) -> Assumption {
     const CLAIM: &str = "Earlier steps act on a step only through its state";
@@ -208,7 +213,7 @@ pub(super) fn markov(knowledge: &Knowledge, check: Option<&MarkovCheck>) -> Assu
         Some(MarkovCheck { contradicted, tested, .. }) if !contradicted.is_empty() => {
             let more = match contradicted.len() - 1 {
                 0 => String::new(),
-                n => format!("; and {n} more of {tested} independences of the previous step fail"),
+                n => format!("; and {n} more of {tested} independences of {} fail", steps_before(knowledge)),
             };
             let why = format!("The log contradicts it at level {MARKOV_LEVEL}: {}{more}.", contradicted[0]);
             (Status::Failed, why, "add that state factor to the world file and to the log, then plan again")
@@ -218,8 +223,10 @@ pub(super) fn markov(knowledge: &Knowledge, check: Option<&MarkovCheck>) -> Assu
         }
         Some(MarkovCheck { tested, weak, .. }) => {
             let (status, rest) = sharpness(weak);
+            let later = if knowledge.horizon() > 3 { " Effects that come later were not tested." } else { "" };
             let why = format!(
-                "{CLAIM}: none of {tested} independences of the previous step fails at level {MARKOV_LEVEL}{rest}."
+                "{CLAIM}: none of {tested} independences of {} fails at level {MARKOV_LEVEL}{rest}.{later}",
+                steps_before(knowledge)
             );
             (status, why, "")
         }
@@ -243,8 +250,8 @@ pub(super) fn stationarity(check: Option<&MarkovCheck>) -> Assumption {
         Some(MarkovCheck { tested, weak, .. }) => {
             let (status, rest) = sharpness(weak);
             let why = format!(
-                "{CLAIM}: none of {tested} outcomes depends on the number of its episode at level {MARKOV_LEVEL}{rest}. That it \
-                 stays the same, no log can show."
+                "{CLAIM}: none of {tested} outcomes depends on the number of its episode at level {MARKOV_LEVEL}{rest}. Cycles \
+                 were not tested, and that it stays the same, no log can show."
             );
             (status, why, "")
         }

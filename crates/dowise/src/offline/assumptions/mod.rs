@@ -6,6 +6,7 @@
 mod assignment;
 mod checks;
 mod identification;
+mod sampling;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ use self::assignment::{confounding, propensities};
 use self::checks::{endings, excluded, forms, graph, markov, missingness, reproduced, stationarity, world_file};
 pub(crate) use self::checks::{outcomes, overlap, short};
 use self::identification::identified;
+use self::sampling::{censoring, sampling};
+use super::censoring::Censoring;
 use super::evaluate::Logged;
 use super::fit::RandomisedOnly;
 use super::form_fit::form_fits;
@@ -128,6 +131,10 @@ pub enum About {
     WorldFile,
     /// Whether the log identifies what the answer needs.
     Identification,
+    /// Whether episodes that stop without an end go on as others do.
+    Censoring,
+    /// Whether the log has all episodes, and they are independent.
+    Sampling,
 }
 
 impl About {
@@ -148,6 +155,8 @@ impl About {
             About::Propensities => "propensities",
             About::WorldFile => "numbers of the world file",
             About::Identification => "identification",
+            About::Censoring => "episodes that stop early",
+            About::Sampling => "sampling of episodes",
         }
     }
 }
@@ -295,6 +304,7 @@ pub(crate) fn of_log(log: &Episodes, logged: &Logged) -> AssumptionRecord {
         propensities: seen.propensities.as_ref(),
         em: log.uses_em(),
         without_next: log.left_out().without_next,
+        censoring: log.censoring(),
     };
     parts.record(rest)
 }
@@ -310,6 +320,7 @@ pub(crate) fn of_summary(seen: &LogSummary, em: bool) -> AssumptionRecord {
         propensities: seen.propensities.as_ref(),
         em,
         without_next: 0,
+        censoring: Censoring::default(),
     };
     let knowledge = &seen.evidence.view.knowledge;
     let ended_early = seen.returns.is_some_and(|sums| sums.ends_early) && knowledge.world().ends().is_none();
@@ -334,6 +345,7 @@ struct Parts<'a> {
     em: bool,
     /// Steps without a next state that did not end their episode.
     without_next: u64,
+    censoring: Censoring,
 }
 
 impl Parts<'_> {
@@ -359,6 +371,8 @@ impl Parts<'_> {
         assumptions.extend(forms(knowledge, &form_fits(self.evidence, 0)));
         assumptions.extend(world_file(knowledge));
         assumptions.extend(checks::identification(&identification));
+        assumptions.extend(censoring(&self.censoring));
+        assumptions.push(sampling());
         AssumptionRecord { identification, assumptions }
     }
 }

@@ -7,6 +7,7 @@ use super::behaviour::Behaviour;
 use super::model::{Followed, Model};
 use super::sensitivity::Claim;
 use super::start::StartStates;
+use super::stops::Stops;
 use crate::learn::{Estimator, LearnResult};
 use crate::offline::Episodes;
 use crate::offline::unrecorded::Fill;
@@ -21,8 +22,11 @@ const HALVINGS: usize = 12;
 pub enum Lacking {
     /// Payments that have to be learned: their amounts.
     Payments,
-    /// Next states of episodes that stopped before the horizon: reward, net of costs, per remaining stage.
+    /// What followed where episodes stopped before the horizon: reward, net of costs, per remaining stage. Where the next
+    /// state was recorded, only if stopping depends on what happened.
     NextStates,
+    /// Learned rewards of combinations that no logged step shows.
+    UnseenRewards,
 }
 
 /// How far missing values may differ from recorded ones.
@@ -78,11 +82,11 @@ pub(crate) fn tipping_points(
             range: [Fill::Least, Fill::Greatest].map(|end| average(end, 1.0)),
         });
     }
-    if !unrecorded.dropped().is_empty() {
-        let world = log.knowledge().world();
-        let [least, greatest] = world.step_range();
-        let range = if log.ends_early() { [least.min(0.0), greatest.max(0.0)] } else { [least, greatest] };
-        let per_stage = value / world.horizon() as f64;
+    let per_stage = value / log.knowledge().world().horizon() as f64;
+    if log.censoring().depends_on.is_some() {
+        out.extend(Stops::new(log, model, starts, prior).map(|stops| stops.tipping_point(policy_hs, per_stage, claim)));
+    } else if !unrecorded.dropped().is_empty() {
+        let range = log.continuations();
         let shares = log.share_dropped();
         let tipping = |end: f64| -> LearnResult<Option<f64>> {
             let at = |part: f64| per_stage + part * (end - per_stage);
@@ -102,7 +106,32 @@ pub(crate) fn tipping_points(
             range,
         });
     }
+    out.extend(unseen_rewards(model, claim, &holds)?);
     Ok(out)
+}
+
+/// The tipping point of learned rewards without data, which move from their terms' means to the end that would overturn
+/// the comparison; `None` if there are none, or if they do not matter.
+fn unseen_rewards(
+    model: &Model,
+    claim: Claim,
+    holds: &impl Fn(&Model) -> LearnResult<bool>,
+) -> LearnResult<Option<TippingPoint>> {
+    let end = match claim {
+        Claim::Better => Fill::Least,
+        Claim::Worse => Fill::Greatest,
+    };
+    let Some(unseen) = model.unseen_rewards(end) else { return Ok(None) };
+    let found = tipping(|part| {
+        let less: Vec<f64> = unseen.less_sc.iter().map(|less| part * less).collect();
+        holds(&model.with_less(&less)?)
+    })?;
+    let [expected, least, greatest] = unseen.means;
+    let at = found.map(|part| expected + part * (if end == Fill::Least { least } else { greatest } - expected));
+    let [at_least, at_most] = if end == Fill::Least { [at, None] } else { [None, at] };
+    let range = [least, greatest];
+    let point = TippingPoint { of: Lacking::UnseenRewards, recorded: expected, expected, at_least, at_most, range };
+    Ok(at.map(|_| point))
 }
 
 /// The greatest part of the way, from 0 to 1, on which something holds; `None` if it holds on all of it.

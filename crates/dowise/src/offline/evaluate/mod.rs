@@ -11,6 +11,7 @@ mod outcomes;
 mod robust;
 mod sensitivity;
 mod start;
+mod stops;
 mod support;
 #[cfg(test)]
 mod tests;

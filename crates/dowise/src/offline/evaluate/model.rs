@@ -30,6 +30,14 @@ pub(crate) struct Model {
     _held: Held,
 }
 
+/// Learned rewards without data.
+pub(crate) struct UnseenRewards {
+    /// The expected reward less the one at an end of its range, `[state][joint key values]`.
+    pub(crate) less_sc: Vec<f64>,
+    /// Means over rows without data: expected, least and greatest.
+    pub(crate) means: [f64; 3],
+}
+
 /// The policy that is followed.
 #[derive(Clone, Copy)]
 pub(crate) enum Followed<'a> {
@@ -102,6 +110,31 @@ impl Model {
         view.payments.known.iter_mut().zip(less_sc).for_each(|(known, less)| *known -= less);
         let evidence = self.evidence().clone().moved_to(&Arc::new(view));
         Model::with(evidence, self.next_state_rewards.clone(), None, 0.1)
+    }
+
+    /// By how much learned rewards without data are above one end of their ranges; `None` if all have data.
+    pub(crate) fn unseen_rewards(&self, end: Fill) -> Option<UnseenRewards> {
+        let (view, n_states) = (self.view(), self.state_space().len());
+        let n_causes = view.payments.n_causes;
+        let mut less_sc = vec![0.0; n_states * n_causes];
+        let (mut sums, mut rows) = ([0.0; 3], 0.0);
+        for (i, (term, paid)) in view.payments.terms.iter().zip(&self.evidence().payments).enumerate() {
+            if self.arriving(i).is_some() || !paid.n.contains(&0) {
+                continue;
+            }
+            let ([low, high], centre) = (term.range, paid.centre());
+            let bound = if end == Fill::Least { low } else { high };
+            let mean = |row: usize| low + (high - low) * paid.mean_at(centre, row);
+            for row in (0..paid.n.len()).filter(|&row| paid.n[row] == 0) {
+                [mean(row), low, high].iter().zip(&mut sums).for_each(|(x, sum)| *sum += x);
+                rows += 1.0;
+            }
+            for (cell, less) in less_sc.iter_mut().enumerate() {
+                let row = term.row(self.state_space(), cell / n_causes, cell % n_causes, n_causes);
+                *less += if paid.n[row] == 0 { mean(row) - bound } else { 0.0 };
+            }
+        }
+        (rows > 0.0).then(|| UnseenRewards { less_sc, means: sums.map(|sum| sum / rows) })
     }
 
     /// The model with nearly flat priors for forms of mechanisms; `None` if no learned mechanism has a form.

@@ -39,10 +39,11 @@ pub(super) fn implied(knowledge: &Knowledge) -> Vec<Claim> {
     without_repetitions(knowledge, claims)
 }
 
-/// The Markov property: every pair of an outcome of a step and a variable of the previous step, with a separating set.
+/// The Markov property: every pair of an outcome of a step and a variable of one of the two steps before, with a
+/// separating set.
 ///
-/// If the graph separates an outcome from all earlier steps, an effect that comes a step later, or a lasting hidden
-/// trait of the episode, contradicts it.
+/// If the graph separates an outcome from all earlier steps, an effect that comes one or two steps later, or a lasting
+/// hidden trait of the episode, contradicts it.
 pub(super) fn implied_markov(knowledge: &Knowledge) -> Vec<Claim> {
     if knowledge.horizon() < 2 {
         return Vec::new();
@@ -56,8 +57,11 @@ pub(super) fn implied_markov(knowledge: &Knowledge) -> Vec<Claim> {
         let sets = [own.clone(), graph.with_choices(&own)];
         let Some(given) = sets.into_iter().find(|given| graph.independent_of_past(y, given)) else { continue };
         let given: Vec<Part> = given.into_iter().map(|v| graph.part(v)).collect();
-        let of = |&id: &VarId| Claim { outcome, other: Part::Previous(id), given: given.clone() };
-        claims.extend(earlier.iter().map(of));
+        let of = |other: Part| Claim { outcome, other, given: given.clone() };
+        claims.extend(earlier.iter().map(|&id| of(Part::Previous(id))));
+        if knowledge.horizon() > 2 {
+            claims.extend(earlier.iter().map(|&id| of(Part::Earlier(id))));
+        }
     }
     claims
 }
@@ -105,7 +109,9 @@ pub(super) fn hold_as_logged(knowledge: &Knowledge, claims: &[Claim], as_logged:
         let given: Vec<usize> = claim.given.iter().map(node).collect::<Option<_>>()?;
         let outcome = node(&claim.outcome)?;
         Some(match claim.other {
-            Part::Previous(_) | Part::Period | Part::Randomised => graph.independent_of_past(outcome, &given),
+            Part::Previous(_) | Part::Earlier(_) | Part::Period | Part::Randomised => {
+                graph.independent_of_past(outcome, &given)
+            }
             _ => graph.independent(outcome, node(&claim.other)?, &given),
         })
     };
@@ -130,7 +136,8 @@ fn without_repetitions(knowledge: &Knowledge, mut claims: Vec<Claim>) -> Vec<Cla
 /// Whether the world draws this part anew in every step.
 fn is_outcome(part: Part) -> bool {
     match part {
-        Part::Stage | Part::State(_) | Part::Set(_) | Part::Previous(_) | Part::Period | Part::Randomised => false,
+        Part::Stage | Part::State(_) | Part::Set(_) => false,
+        Part::Previous(_) | Part::Earlier(_) | Part::Period | Part::Randomised => false,
         Part::Lever(_) | Part::Key(_) | Part::Reward(_) | Part::Next(_) => true,
     }
 }
@@ -165,7 +172,8 @@ fn separating(
 pub(super) fn size(knowledge: &Knowledge, part: Part) -> usize {
     match part {
         Part::Stage => knowledge.horizon().min(MOST_CLASSES),
-        Part::State(id) | Part::Lever(id) | Part::Key(id) | Part::Previous(id) => knowledge.variable(id).size(),
+        Part::State(id) | Part::Lever(id) | Part::Key(id) => knowledge.variable(id).size(),
+        Part::Previous(id) | Part::Earlier(id) => knowledge.variable(id).size(),
         Part::Set(l) => knowledge.variable(knowledge.levers()[l]).size() + 1,
         Part::Reward(_) => MOST_CLASSES,
         Part::Next(i) => knowledge.variable(knowledge.state()[i]).size(),
@@ -179,6 +187,8 @@ pub(super) fn size(knowledge: &Knowledge, part: Part) -> usize {
 pub(super) struct Steps<'a> {
     pub(super) now: &'a Observation<'a>,
     pub(super) before: Option<&'a Observation<'a>>,
+    /// The step before that one.
+    pub(super) earlier: Option<&'a Observation<'a>>,
     /// The episode, from 1 in the order in which they were added.
     pub(super) episode: u64,
     /// Its place in the log, from 1 in order of first appearance.
@@ -191,7 +201,7 @@ pub(super) struct Steps<'a> {
 pub(super) fn class(
     knowledge: &Knowledge,
     part: Part,
-    Steps { now: seen, before, place, randomised, .. }: Steps<'_>,
+    Steps { now: seen, before, earlier, place, randomised, .. }: Steps<'_>,
 ) -> u32 {
     match part {
         Part::Stage => (seen.stage() * size(knowledge, part) / knowledge.horizon()) as u32,
@@ -210,6 +220,7 @@ pub(super) fn class(
         }
         Part::Next(i) => seen.next_value(knowledge.state_space(), i).map_or(MISSING, |value| value as u32),
         Part::Previous(id) => before.map_or(MISSING, |before| before.values()[id.ix()]),
+        Part::Earlier(id) => earlier.map_or(MISSING, |earlier| earlier.values()[id.ix()]),
         Part::Period => place.max(1).ilog2().min(MOST_PERIODS as u32 - 1),
         Part::Randomised => randomised.map_or(MISSING, u32::from),
     }
@@ -224,6 +235,7 @@ pub(super) fn name(knowledge: &Knowledge, part: Part) -> String {
         Part::Reward(j) => format!("reward {}", knowledge.rewards()[j].name),
         Part::Next(i) => format!("next {}", knowledge.variable(knowledge.state()[i]).name),
         Part::Previous(id) => format!("previous {}", knowledge.variable(id).name),
+        Part::Earlier(id) => format!("{} two steps before", knowledge.variable(id).name),
         Part::Period => "episode number".to_owned(),
         Part::Randomised => "randomised".to_owned(),
     }
@@ -239,7 +251,8 @@ pub(super) fn class_name(knowledge: &Knowledge, part: Part, class: u32) -> Strin
             let (from, to) = (first(class as usize) + 1, first(class as usize + 1));
             if from == to { from.to_string() } else { format!("{from} to {to}") }
         }
-        Part::State(id) | Part::Lever(id) | Part::Key(id) | Part::Previous(id) => value(id, class),
+        Part::State(id) | Part::Lever(id) | Part::Key(id) => value(id, class),
+        Part::Previous(id) | Part::Earlier(id) => value(id, class),
         Part::Set(l) => class.checked_sub(1).map_or("left alone".to_owned(), |v| value(knowledge.levers()[l], v)),
         Part::Reward(j) => {
             let [lo, hi] = knowledge.rewards()[j].range;
@@ -326,11 +339,12 @@ impl Claim {
                 format!("{w} acts on {y}, {y} acts on {w}, or the two share a hidden cause")
             }
             Part::Key(_) => format!("{from} {w}, or {w} and {full} share a hidden cause"),
-            Part::Previous(id) => {
+            Part::Previous(id) | Part::Earlier(id) => {
+                let later = if matches!(self.other, Part::Earlier(_)) { "two steps" } else { "one step" };
                 let kind = if knowledge.levers().contains(&id) { "the lever" } else { "the variable" };
                 let name = &knowledge.variable(id).name;
                 format!(
-                    "{kind} {name} acts on {full} one step later, or a lasting hidden cause acts on both: add a state factor \
+                    "{kind} {name} acts on {full} {later} later, or a lasting hidden cause acts on both: add a state factor \
                      that remembers it"
                 )
             }

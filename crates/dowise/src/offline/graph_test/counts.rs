@@ -100,7 +100,7 @@ impl Panel {
     /// Counts a step of an episode (from 1) that stands for `weight` equal ones. Only the first visit of a row in an
     /// episode counts, since later ones may depend on its outcome. Returns whether all values that claims about this step
     /// need were recorded.
-    /// Pairs with a variable of the previous step pass over steps without one.
+    /// Pairs with a variable of an earlier step pass over steps without one.
     pub(super) fn add(&mut self, knowledge: &Knowledge, seen: Steps<'_>, weight: u32) -> bool {
         self.row.clear();
         self.row.extend(self.given.iter().map(|&part| claims::class(knowledge, part, seen)));
@@ -160,7 +160,12 @@ impl Panel {
 
 impl Pair {
     fn applies(&self, seen: Steps<'_>) -> bool {
-        (seen.before.is_some() || !self.is_of_previous()) && (!self.randomised_only || seen.randomised == Some(true))
+        let has_steps = match self.other {
+            Part::Previous(_) => seen.before.is_some(),
+            Part::Earlier(_) => seen.earlier.is_some(),
+            _ => true,
+        };
+        has_steps && (!self.randomised_only || seen.randomised == Some(true))
     }
 
     /// Whether a step without the other variable is complete all the same.
@@ -169,7 +174,7 @@ impl Pair {
     }
 
     fn is_of_previous(&self) -> bool {
-        matches!(self.other, Part::Previous(_))
+        matches!(self.other, Part::Previous(_) | Part::Earlier(_))
     }
 
     fn row(&self, at: u32) -> Vec<(u32, u32, u32)> {

@@ -23,6 +23,8 @@ pub(super) enum Part {
     Next(usize),
     /// A state factor, lever or key variable of the previous step.
     Previous(VarId),
+    /// The same of the step before that.
+    Earlier(VarId),
     /// The time of the episode in the log: episodes 2^c to 2^(c+1) − 1 are of class c.
     Period,
     /// Whether the levers of the step were set by a draw.

@@ -154,20 +154,22 @@ impl GraphTest {
         // gives 0 to all.
         let place = steps.first().map_or(0, |step| step.episode);
         let place = if place == 0 { self.episodes } else { place + 1 };
-        let mut last: Option<&LogStep<'_>> = None;
+        let mut last: [Option<&LogStep<'_>>; 2] = [None; 2];
         for step in steps.iter().filter(|step| step.weight > 0) {
             self.steps += 1;
             step.randomised.into_iter().for_each(|yes| self.randomised[usize::from(yes)] += 1);
             let now = &step.observation;
-            let before = last.map(|last| &last.observation).filter(|before| before.stage() + 1 == now.stage());
+            let ago =
+                |i: usize| last[i].map(|last| &last.observation).filter(|before| before.stage() + 1 + i == now.stage());
+            let (before, earlier) = (ago(0), ago(1));
             let mut complete = true;
             for panel in &mut self.panels {
-                let seen = Steps { now, before, episode: self.episodes, place, randomised: step.randomised };
+                let seen = Steps { now, before, earlier, episode: self.episodes, place, randomised: step.randomised };
                 complete &= panel.add(&self.knowledge, seen, step.weight);
             }
             self.incomplete_steps += u64::from(!complete);
             self.recorded.add(now, step.weight);
-            last = Some(step);
+            last = [Some(step), last[0]];
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub struct GraphReport {
     pub tested: Vec<Tested>,
     /// Claims with too little data.
     pub untested: Vec<Untested>,
-    /// Tested claims of the Markov property (an outcome and a variable of the previous step), smallest p-value first.
+    /// Tested claims of the Markov property (an outcome and a variable of one of the two steps before), smallest p-value first.
     /// They are a family of their own: a true property is rejected with at most the probability `level`.
     pub markov: Vec<Tested>,
     /// Claims of the Markov property with too little data.
