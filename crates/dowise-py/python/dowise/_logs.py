@@ -298,8 +298,8 @@ class Evaluation(Answer):
     @property
     def sensitivity(self) -> dict[str, Any] | None:
         """How strong an unrecorded cause of the logged interventions has to be to overturn the comparison with the
-        behaviour policy: `claim` (better, worse), the tipping point `gamma`, pairs of gamma and value in the `worst` and
-        `best` case, `behaviour`, `margin`, `levers`, and `benchmark`, the strongest recorded state factor.
+        behaviour policy: `claim` (better, worse), the tipping point `gamma`, pairs of gamma and value in the `worst`
+        and `best` case, `behaviour`, `margin`, `levers`, and `benchmark`, the strongest recorded state factor.
         """
         found: dict[str, Any] | None = self.report["sensitivity"]
         return found
@@ -354,8 +354,8 @@ class SafePlan(Answer):
     @property
     def sensitivity(self) -> dict[str, Any] | None:
         """How strong an unrecorded cause of the logged interventions has to be to overturn the comparison with the
-        behaviour policy: `claim` (better, worse), the tipping point `gamma`, pairs of gamma and value in the `worst` and
-        `best` case, `behaviour`, `margin`, `levers`, and `benchmark`, the strongest recorded state factor.
+        behaviour policy: `claim` (better, worse), the tipping point `gamma`, pairs of gamma and value in the `worst`
+        and `best` case, `behaviour`, `margin`, `levers`, and `benchmark`, the strongest recorded state factor.
         """
         found: dict[str, Any] | None = self.report["sensitivity"]
         return found
